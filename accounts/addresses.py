@@ -17,14 +17,14 @@ def address_of(request: HttpRequest) -> str:
 
     It is read from its end, as far as those who wrote it are trusted; a client can begin it as it likes.
     """
-    found = str(request.META.get("REMOTE_ADDR", ""))
+    address = str(request.META.get("REMOTE_ADDR", ""))
     hops = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    while is_trusted(found) and hops:
+    while is_trusted(address) and hops:
         hop = _without_port(hops.pop())
         if _read(hop) is None:
             break
-        found = hop
-    return found
+        address = hop
+    return address
 
 
 def is_trusted(text: str) -> bool:
@@ -49,8 +49,8 @@ def is_near(request: HttpRequest) -> bool:
 
 def _without_port(hop: str) -> str:
     """Some proxies write 203.0.113.9:51234 and [2001:db8::1]:443."""
-    found = _WITH_PORT.fullmatch(hop)
-    return (found["plain"] or found["bracketed"]) if found else hop
+    match = _WITH_PORT.fullmatch(hop)
+    return (match["plain"] or match["bracketed"]) if match else hop
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:

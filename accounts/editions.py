@@ -20,10 +20,10 @@ _written: ContextVar[Written | None] = ContextVar("written", default=None)
 @contextmanager
 def gathered() -> Iterator[Written]:
     """What is written inside, as it comes."""
-    found: Written = {}
-    token = _written.set(found)
+    written: Written = {}
+    token = _written.set(written)
     try:
-        yield found
+        yield written
     finally:
         _written.reset(token)
 

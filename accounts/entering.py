@@ -50,8 +50,8 @@ def _with_groups(people: Q, now: datetime | None) -> QuerySet[Principal]:
     return Principal.objects.filter(people | Q(Exists(inside.filter(Exists(member)))))
 
 
-def _of(found: QuerySet[Principal], principals: Collection[int]) -> frozenset[int]:
-    return frozenset(found.filter(pk__in=principals).values_list("pk", flat=True))
+def _of(people: QuerySet[Principal], principals: Collection[int]) -> frozenset[int]:
+    return frozenset(people.filter(pk__in=principals).values_list("pk", flat=True))
 
 
 def any_password() -> bool:

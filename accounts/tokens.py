@@ -99,7 +99,7 @@ def create(
 
 def checked_addresses(texts: Iterable[str]) -> list[str]:
     """Networks as they are kept, each once.  Raises WrongAddress."""
-    found = []
+    networks = []
     for text in texts:
         try:
             network = ip_network(text.strip(), strict=False)
@@ -109,10 +109,10 @@ def checked_addresses(texts: Iterable[str]) -> list[str]:
         mapped = getattr(network.network_address, "ipv4_mapped", None)
         if mapped is not None and network.prefixlen >= 96:
             network = ip_network(f"{mapped}/{network.prefixlen - 96}")
-        found.append(str(network))
-    if len(found) > MOST_ADDRESSES:
+        networks.append(str(network))
+    if len(networks) > MOST_ADDRESSES:
         raise WrongAddress(f"a token is bound to at most {MOST_ADDRESSES} addresses")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(networks))
 
 
 def rotate(row: Token, *, days: int | None, overlap: timedelta) -> str:

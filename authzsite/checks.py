@@ -21,21 +21,21 @@ def no_dangers(**_: Any) -> list[CheckMessage]:
     """The settings as they are, wherever they came from, judged as the environment is at the start."""
     if settings.LAKEWARDEN_INSECURE:
         return []
-    found = dangers(settings.LAKEWARDEN_AUTHENTICATORS, settings.ALLOWED_HOSTS, debug=settings.DEBUG)
-    return [Error(text, id="lakewarden.E001") for text in found]
+    problems = dangers(settings.LAKEWARDEN_AUTHENTICATORS, settings.ALLOWED_HOSTS, debug=settings.DEBUG)
+    return [Error(text, id="lakewarden.E001") for text in problems]
 
 
 def no_lost_migrations(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """A database between two migrations that were squashed: Django would pass over what it cannot apply."""
-    known = MigrationLoader(None).disk_migrations
-    found: list[CheckMessage] = []
+    migrations = MigrationLoader(None).disk_migrations
+    messages: list[CheckMessage] = []
     for database in databases or ():
         applied = MigrationRecorder(connections[database]).applied_migrations().keys()
-        for (app, name), migration in known.items():
-            lost = [old for old in migration.replaces if old not in applied and old not in known]
+        for (app, name), migration in migrations.items():
+            lost = [old for old in migration.replaces if old not in applied and old not in migrations]
             if (app, name) in applied or not lost or len(lost) == len(migration.replaces):
                 continue
-            found.append(
+            messages.append(
                 Error(
                     f"{app} lacks {lost[0][1]} and what follows: these migrations are no longer here",
                     hint="Nothing was changed. "
@@ -43,4 +43,4 @@ def no_lost_migrations(databases: Sequence[str] | None = None, **_: Any) -> list
                     id="lakewarden.E002",
                 )
             )
-    return found
+    return messages

@@ -109,7 +109,7 @@ def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: b
     """What of these settings lets strangers in; nothing where only this machine is served."""
     if all(map(_is_loopback, hosts)):
         return []
-    found = {
+    dangers_ = {
         "LAKEWARDEN_AUTHENTICATORS has simple: any caller is let in by sending a name": "simple"
         in authenticators,
         "DEBUG=1 shows strangers the inside of every error": debug,
@@ -117,15 +117,15 @@ def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: b
     }
     return [
         f"{text}; a public host refuses to start with it unless LAKEWARDEN_INSECURE=1 says that it is meant"
-        for text, so in found.items()
+        for text, so in dangers_.items()
         if so
     ]
 
 
 def _refuse_dangers(env: Environment) -> Environment:
-    found = dangers(env.authenticators, env.allowed_hosts, debug=env.debug)
-    if found and not env.insecure:
-        raise WrongSetting(found[0])
+    problems = dangers(env.authenticators, env.allowed_hosts, debug=env.debug)
+    if problems and not env.insecure:
+        raise WrongSetting(problems[0])
     return env
 
 
@@ -136,7 +136,7 @@ def read() -> Environment:
     debug = _read("DEBUG", lambda: env.bool("DEBUG", False))
     hosts = _listed(env, "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", _ALLOWED_HOST)
     public = not all(map(_is_loopback, hosts))
-    found = Environment(
+    environment = Environment(
         var=var,
         debug=debug,
         secret_key=_secret_key(env.str("SECRET_KEY", ""), var, may_make=debug or not public),
@@ -171,14 +171,14 @@ def read() -> Environment:
         insecure=_read("LAKEWARDEN_INSECURE", lambda: env.bool("LAKEWARDEN_INSECURE", False)),
         proxies=_addresses(env, "LAKEWARDEN_PROXY_ADDRESSES"),
         monitors=_addresses(env, "LAKEWARDEN_MONITOR_ADDRESSES"),
-        proxy_headers=_told(single_sign_on.proxy_headers, env.str),
-        proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
-        oidc=_told(single_sign_on.oidc_providers, os.environ),
+        proxy_headers=_read_value(single_sign_on.proxy_headers, env.str),
+        proxy_sign_out=_read_value(single_sign_on.sign_out_path, env.str),
+        oidc=_read_value(single_sign_on.oidc_providers, os.environ),
         step_up=_minutes(env, "LAKEWARDEN_STEP_UP", 15),
         session_idle=_minutes(env, "LAKEWARDEN_SESSION_IDLE", 120),
         session_hours=_hours(env, "LAKEWARDEN_SESSION_HOURS", 12),
         calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
-        authorizers=_told(authorizers.read, env.str("LAKEWARDEN_AUTHORIZERS", "")),
+        authorizers=_read_value(authorizers.read, env.str("LAKEWARDEN_AUTHORIZERS", "")),
         sign_ins_a_minute=_calls(env, "LAKEWARDEN_SIGN_INS_A_MINUTE", 600),
         log_format=_matching(env, "LAKEWARDEN_LOG_FORMAT", "plain", _LOG_FORMAT, "plain or json"),
         traces=_matching(env, "LAKEWARDEN_TRACES", "", _COLLECTOR, "http://collector:4318/v1/traces"),
@@ -188,8 +188,8 @@ def read() -> Environment:
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
     )
-    _check_together(found)
-    return _refuse_dangers(found)
+    _check_together(environment)
+    return _refuse_dangers(environment)
 
 
 def _check_together(settings: Environment) -> None:
@@ -197,9 +197,9 @@ def _check_together(settings: Environment) -> None:
     if settings.replica and not settings.database:
         raise WrongSetting("DATABASE_REPLICA_URL needs DATABASE_URL: the embedded server has no replica")
     if "proxy" in settings.authenticators:
-        _told(single_sign_on.check_proxies, settings.proxies)
+        _read_value(single_sign_on.check_proxies, settings.proxies)
     if "oidc" in settings.authenticators:
-        _told(single_sign_on.check_oidc, settings.oidc)
+        _read_value(single_sign_on.check_oidc, settings.oidc)
 
 
 def is_master(text: str) -> bool:
@@ -229,7 +229,7 @@ def _read(name: str, value: Callable[[], T]) -> T:
         raise WrongSetting(f"{name}={os.environ.get(name, '')!r} is not understood; use 0 or 1") from None
 
 
-def _told(value: Callable[[A], T], given: A) -> T:
+def _read_value(value: Callable[[A], T], given: A) -> T:
     try:
         return value(given)
     except ValueError as wrong:
@@ -296,10 +296,10 @@ def _redis(url: str) -> str:
         return ""
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or True)
+        is_known = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or True)
     except ValueError:
         raise wrong from None
-    if not known and not (parts.scheme == "unix" and parts.path.startswith("/")):
+    if not is_known and not (parts.scheme == "unix" and parts.path.startswith("/")):
         raise wrong
     return url
 
@@ -333,11 +333,11 @@ def _networks(env: Env) -> tuple[str, ...]:
 
 
 def _addresses(env: Env, name: str) -> tuple[str, ...]:
-    found = [part.strip() for part in env.str(name, "").split(",") if part.strip()]
-    for item in found:
+    addresses = [part.strip() for part in env.str(name, "").split(",") if part.strip()]
+    for item in addresses:
         if not _is_network(item):
             raise WrongSetting(f"{name}: {item!r} is neither an address nor a network")
-    return tuple(found)
+    return tuple(addresses)
 
 
 def _is_folder(text: str) -> bool:

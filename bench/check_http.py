@@ -106,9 +106,9 @@ def world() -> tuple[str, int]:
 
 @contextmanager
 def site() -> Iterator[int]:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = int(taken.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = int(listener.getsockname()[1])
     server = subprocess.Popen([sys.executable, str(HERE), "serve", str(port)])
     try:
         while server.poll() is None:
@@ -165,8 +165,8 @@ def kinds(pk: int) -> dict[str, tuple[str, Bodies, bytes]]:
 
 
 def measure(port: int, token: str, pk: int) -> bool:
-    asked = kinds(pk)
-    asks = {name: poster(port, token, *kind) for name, kind in asked.items()}
+    questions = kinds(pk)
+    asks = {name: poster(port, token, *kind) for name, kind in questions.items()}
     times: dict[str, list[float]] = {name: [] for name in asks}
     order, pick = list(asks), random.Random(1)
     for number in range(WARM + ROUNDS):
@@ -179,7 +179,7 @@ def measure(port: int, token: str, pk: int) -> bool:
     for name, each in times.items():
         p50, p95 = median(each), sorted(each)[int(len(each) * 0.95)]
         print(f"{name:28}{p50:8.2f} ms p50 {p95:8.2f} ms p95 {p50 / floor:6.2f} times the empty view")
-    rates = {name: together(port, token, kind) for name, kind in asked.items()}
+    rates = {name: together(port, token, kind) for name, kind in questions.items()}
     for name, rate in rates.items():
         share = rate / rates["empty view"]
         print(f"{name:28}{rate:8.0f} calls a second from {EIGHT} connections {share:6.2f} of the empty view")

@@ -28,10 +28,10 @@ def bare() -> bool:
     allow = deny = 0
     bits = SLICE.bits
     for level in LINEAGE:
-        found = bits.get(level.key)
-        if found is not None:
-            allow |= found[0]
-            deny |= found[1]
+        held_bits = bits.get(level.key)
+        if held_bits is not None:
+            allow |= held_bits[0]
+            deny |= held_bits[1]
     return allow & ~deny & 7 == 7
 
 

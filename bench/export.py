@@ -86,10 +86,10 @@ def measure(facts: int) -> None:
     assert realm is not None
     with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
         before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-        found = parquet.export(root(realm), Counter.objects.get().revision, Path(folder) / "input")
+        exported = parquet.export(root(realm), Counter.objects.get().revision, Path(folder) / "input")
         spent = time.perf_counter() - start
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(found.rows, spent, grown / 1024)
+    print(exported.rows, spent, grown / 1024)
 
 
 def run(facts: int) -> tuple[int, float, float]:
@@ -99,8 +99,8 @@ def run(facts: int) -> tuple[int, float, float]:
     with own_server():
         command = [sys.executable, __file__, str(facts), "--measure"]
         subprocess.run(command, check=True)
-        told = subprocess.run([*command, "--export"], check=True, stdout=subprocess.PIPE, text=True)
-    rows, seconds, megabytes = told.stdout.split()
+        process = subprocess.run([*command, "--export"], check=True, stdout=subprocess.PIPE, text=True)
+    rows, seconds, megabytes = process.stdout.split()
     return int(rows), float(seconds), float(megabytes)
 
 

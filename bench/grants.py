@@ -64,11 +64,11 @@ def _batched(url: str) -> float:
     backend = postgresql.open(url, realm="bench", mark="bench", network=network())
     started = time.perf_counter()
     outcomes = list(backend.apply(planning.plan(desired, backend.observe())))
-    taken = time.perf_counter() - started
+    seconds = time.perf_counter() - started
     backend.close()
     if any(outcome.error for outcome in outcomes):
         raise SystemExit(f"not applied: {next(outcome.error for outcome in outcomes if outcome.error)}")
-    return taken
+    return seconds
 
 
 if __name__ == "__main__":

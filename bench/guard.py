@@ -118,15 +118,15 @@ def report(spark: Any) -> int:
         made = guard(spark)
         begun.append(milliseconds(made.start, rounds=1))
         made.stop()
-    found = {
+    figures = {
         "five tables, ms in the guard": min(within),
         "beginning, ms": median(begun),
         "calls for a node": dear,
     }
     print(f"five tables: {min(bare):.1f} ms unguarded, {min(watched):.1f} ms guarded")
-    for name, value in found.items():
+    for name, value in figures.items():
         print(f"{name}: {value:.1f} (at most {LIMITS[name]:.0f})")
-    return int(any(value > LIMITS[name] for name, value in found.items()))
+    return int(any(value > LIMITS[name] for name, value in figures.items()))
 
 
 if __name__ == "__main__":

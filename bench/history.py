@@ -105,9 +105,9 @@ def together(shop: Shop) -> dict[str, Asked]:
 
     every = alone(shop)
     pairs = {
-        f"{one} + {two}": every[one] | every[two]
-        for one, two in combinations(every, 2)
-        if not set(every[one].filter) & set(every[two].filter)
+        f"{name} + {two}": every[name] | every[two]
+        for name, two in combinations(every, 2)
+        if not set(every[name].filter) & set(every[two].filter)
     }
     robot, few, kind = _who("actor", "service:robot"), every["words of few"], every["a kind"]
     never = {
@@ -128,17 +128,17 @@ def questions(shop: Shop) -> dict[str, Question]:
 
     visit, seen = visitor("ada"), history.sight(Principal.objects.get(kind="user", name="ada"), [shop.root])
 
-    def room(asked: Asked, before: int | None = None) -> Question:
+    def room(query: Asked, before: int | None = None) -> Question:
         def search() -> int:
-            return len(history.page(history.Filter(**asked.filter), seen, before=before, limit=50).entries)
+            return len(history.page(history.Filter(**query.filter), seen, before=before, limit=50).entries)
 
-        address = asked.address | ({"before": before} if before else {})
+        address = query.address | ({"before": before} if before else {})
         return Question(visit(f"/history?{urlencode(address)}"), search)
 
     return {
         "newest page": room(Asked({})),
         "a page far back": room(Asked({}), shop.began + SHORT // 2),
-        **{name: room(asked) for name, asked in (alone(shop) | together(shop)).items()},
+        **{name: room(query) for name, query in (alone(shop) | together(shop)).items()},
         **kept(shop),
     }
 
@@ -157,8 +157,8 @@ def kept(shop: Shop) -> dict[str, Question]:
     places = (f"/objects/{quiet}", f"/roles/{the('role', 'browse').id}", f"/people/{mia.pk}")
 
     def now() -> int:
-        found = lookups_access.AccessMap(nodes([quiet])[quiet])
-        return len([person for person in found.people.values() if found.access_of(person).can])
+        access_map = lookups_access.AccessMap(nodes([quiet])[quiet])
+        return len([person for person in access_map.people.values() if access_map.access_of(person).can])
 
     return {
         **{f"{name} page": Question(visit(place)) for name, place in zip(KEPT, places, strict=True)},
@@ -236,9 +236,9 @@ def taken(question: Question, rounds: int) -> Taken:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         question.run()
-    queries = len(asked)
+    queries = len(captured)
     clock, spent = fastest(question.run, rounds)
     search = fastest(question.search, rounds)[1] if question.search else 0.0
     return Taken(clock, spent, search, queries)
@@ -269,17 +269,17 @@ def two_records(many: int) -> tuple[Shop, tuple[str, str]]:
 
 def measured(shop: Shop, databases: Sequence[str], rounds: int) -> Iterator[tuple[str, float, list[Taken]]]:
     """Each question by name, the most it may take, and what it took of each record, at the least."""
-    asked = []
+    timed = []
     for database in databases:
         use(database)
-        asked.append(questions(shop))
-    for name, question in asked[0].items():
+        timed.append(questions(shop))
+    for name, question in timed[0].items():
         least: list[Taken] = []
         for turn in range(TURNS * AGAIN):
             if turn >= TURNS and alike(*least) <= question.alike:
                 break
             took = []
-            for database, every in zip(databases, asked, strict=True):
+            for database, every in zip(databases, timed, strict=True):
                 use(database)
                 took.append(taken(every[name], rounds))
             least = [Taken.least(*pair) for pair in zip(least or took, took, strict=True)]
@@ -293,8 +293,8 @@ HEAD = (
 
 def line(name: str, short: Taken, long: Taken) -> str:
     pairs = [(short.clock, long.clock), (short.processor, long.processor), (short.search, long.search)]
-    told = [f"{one:7.1f}{other:8.1f}{other / one:6.2f}" for one, other in pairs if one]
-    return f"{name:38}{''.join(told):63}{short.queries:4}{long.queries:4}"
+    cells = [f"{ours:7.1f}{other:8.1f}{other / ours:6.2f}" for ours, other in pairs if ours]
+    return f"{name:38}{''.join(cells):63}{short.queries:4}{long.queries:4}"
 
 
 def alike(short: Taken, long: Taken) -> float:
@@ -312,16 +312,16 @@ def held(short: Taken, long: Taken, limit: float, queries: int) -> bool:
 def main() -> int:
     many = int(sys.argv[1]) if len(sys.argv) > 1 else LONG
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else ROUNDS
-    found: dict[str, Taken] = {}
+    results: dict[str, Taken] = {}
     good = True
     print(HEAD)
     for name, limit, (short, long) in measured(*two_records(many), rounds):
-        found[name] = long
-        good &= (fine := held(short, long, limit, found["newest page"].queries + QUERIES))
+        results[name] = long
+        good &= (fine := held(short, long, limit, results["newest page"].queries + QUERIES))
         print(f"{line(name, short, long)}{'' if fine else '  TOO MUCH'}", flush=True)
     for now in ("access now", *(f"{item} page" for item in KEPT)):
         then = f"{now.removesuffix(' now')} then"
-        ratio = found[then].processor / found[now].processor
+        ratio = results[then].processor / results[now].processor
         good &= ratio <= PAST
         print(f"{then} costs {ratio:.2f} times {now} (limit {PAST})")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")

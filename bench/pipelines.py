@@ -55,13 +55,13 @@ def ran(spark: Any, folder: Path) -> dict[str, float]:
     given = Namespace(input=str(folder), output=str(output), pairs=effective_access.PAIRS)
     started = time.perf_counter()
     effective_access.run(spark, given, Telling(spark, StringIO()))
-    taken = time.perf_counter() - started
-    found = json.loads((output / "summary.json").read_text())
+    seconds = time.perf_counter() - started
+    summary = json.loads((output / "summary.json").read_text())
     rows = sum(spark.read.parquet(str(folder / name)).count() for name in ("objects", "grants", "principals"))
     rows += spark.read.parquet(str(output / "levels")).count()
-    people = found["people"]["all"] + found["people"]["services"]
-    pairs = people * sum(found["objects"].values())
-    return {"seconds": taken, "pairs": pairs, "rows": rows, "sampled": found["sampled"]}
+    people = summary["people"]["all"] + summary["people"]["services"]
+    pairs = people * sum(summary["objects"].values())
+    return {"seconds": seconds, "pairs": pairs, "rows": rows, "sampled": summary["sampled"]}
 
 
 def one_by_one(spark: Any, folder: Path) -> float:
@@ -72,9 +72,9 @@ def one_by_one(spark: Any, folder: Path) -> float:
     snapshot = Snapshot(spark, str(folder))
     every = snapshot.places(snapshot.facts())
     places = every.where("type = 'table'").limit(TABLES).cache()
-    asked, realm = _slices(snapshot), snapshot.realm()
-    names = {key: (one.type, one.name) for key, one in snapshot.containers(every).items()}
-    sent = spark.sparkContext.broadcast((asked, names, actions(realm.dialect, "table"), realm.at))
+    slices, realm = _slices(snapshot), snapshot.realm()
+    names = {key: (node.type, node.name) for key, node in snapshot.containers(every).items()}
+    sent = spark.sparkContext.broadcast((slices, names, actions(realm.dialect, "table"), realm.at))
 
     def decide(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -88,10 +88,10 @@ def one_by_one(spark: Any, folder: Path) -> float:
     spread.mapInArrow(decide, "yes bigint").collect()  # starts the workers, as the other has them started
     started = time.perf_counter()
     spread.mapInArrow(decide, "yes bigint").collect()
-    return len(asked) * TABLES / (time.perf_counter() - started)
+    return len(slices) * TABLES / (time.perf_counter() - started)
 
 
-def _decided(batch: Any, slices: Any, names: Any, asked: Any, now: float) -> int:
+def _decided(batch: Any, slices: Any, names: Any, operations: Any, now: float) -> int:
     from lakewarden.law import engine
     from lakewarden.law.facts import Level
 
@@ -100,7 +100,7 @@ def _decided(batch: Any, slices: Any, names: Any, asked: Any, now: float) -> int
         above = tuple(Level(names[ancestor][0], ancestor, names[ancestor][1]) for ancestor in ancestors)
         lineage = (*above, Level("table", key, name))
         for slice in slices:
-            for _, operation in asked:
+            for _, operation in operations:
                 yes += bool(engine.decide(slice, operation, lineage, now=now))
     return yes
 
@@ -116,7 +116,7 @@ def _slices(snapshot: Any) -> list[Any]:
     given: dict[int, list[Any]] = {}
     for role, on, code, effect in rows:
         given.setdefault(role, []).append((on, code, effect))
-    found = []
+    slices = []
     for person in standing.people.keys[:ASKED]:
         rules = [
             Rule(on, code, effect == "allow", via)
@@ -125,10 +125,10 @@ def _slices(snapshot: Any) -> list[Any]:
             if unit.kind == "role"
         ]
         who = standing.ref(person)
-        found.append(
+        slices.append(
             engine.build(who, realm.name, realm.law, realm.revision, rules, member=True, now=realm.at)
         )
-    return found
+    return slices
 
 
 def workers(folder: Path) -> bool:
@@ -139,11 +139,11 @@ def workers(folder: Path) -> bool:
     """
     confined = on_cluster(folder, ROUNDS, RUNS, "--confined")
     free = on_cluster(folder, 1, 1)
-    for words, found in (("one processor each", confined), ("all processors for all", free)):
-        one, two = found
-        print(f"{words}: tasks on one worker {one.tasks:.1f} s, on two {two.tasks:.1f} s:", end=" ")
-        print(f"{two.tasks / one.tasks:.2f}; with what the driver does alone", end=" ")
-        print(f"{one.seconds:.1f} s and {two.seconds:.1f} s", flush=True)
+    for words, runs in (("one processor each", confined), ("all processors for all", free)):
+        single, two = runs
+        print(f"{words}: tasks on one worker {single.tasks:.1f} s, on two {two.tasks:.1f} s:", end=" ")
+        print(f"{two.tasks / single.tasks:.2f}; with what the driver does alone", end=" ")
+        print(f"{single.seconds:.1f} s and {two.seconds:.1f} s", flush=True)
     share = confined[1].tasks / confined[0].tasks
     print(f"where each worker has one processor: {share:.2f}, at most {MOST_SHARE}", flush=True)
     return share <= MOST_SHARE
@@ -158,17 +158,17 @@ def on_cluster(folder: Path, rounds: int, runs: int, *more: str) -> tuple[Run, R
         command = [sys.executable, str(CLUSTER), "--workers", "2", "--port", port, "--folder", kept, *more]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            told = process.stdout.readline() if process.stdout else ""
-            master = told.strip().removeprefix("SPARK_MASTER=")
-            found: dict[int, list[Run]] = {1: [], 2: []}
+            line = process.stdout.readline() if process.stdout else ""
+            master = line.strip().removeprefix("SPARK_MASTER=")
+            measured_runs: dict[int, list[Run]] = {1: [], 2: []}
             for _ in range(rounds):
-                for cores, every in found.items():
+                for cores, every in measured_runs.items():
                     every += a_session(folder, master, cores, runs)
         finally:
             process.terminate()
             process.wait(60)
-    one, two = (min(every, key=lambda run: run.tasks) for every in found.values())
-    return one, two
+    single, two = (min(every, key=lambda run: run.tasks) for every in measured_runs.values())
+    return single, two
 
 
 def a_session(folder: Path, master: str, cores: int, runs: int) -> Iterator[Run]:
@@ -182,30 +182,36 @@ def a_session(folder: Path, master: str, cores: int, runs: int) -> Iterator[Run]
             "spark.eventLog.compress": "false",
             "spark.eventLog.rolling.enabled": "false",
         }
-        said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
-        there = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
+        options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        environment = {
+            **os.environ,
+            "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
         command = [sys.executable, __file__, str(folder), master, str(runs)]
-        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=there).stdout
+        output = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+        ).stdout
         spans = sorted(span for path in Path(events).rglob("*") if path.is_file() for span in _spans(path))
-    for began, seconds in json.loads(told.splitlines()[-1]):
+    for began, seconds in json.loads(output.splitlines()[-1]):
         yield Run(while_tasks_ran(spans, began, seconds), seconds)
 
 
 def while_tasks_ran(spans: Iterable[tuple[float, float]], began: float, seconds: float) -> float:
     """Seconds of a run in which at least one task was at work, as Spark's own log of events tells."""
-    taken, end = 0.0, began
+    measured_seconds, end = 0.0, began
     for first, last in spans:
         if began <= first < began + seconds:
-            taken += max(0.0, last - max(first, end))
+            measured_seconds += max(0.0, last - max(first, end))
             end = max(end, last)
-    return taken
+    return measured_seconds
 
 
 def _spans(path: Path) -> Iterator[tuple[float, float]]:
     for line in path.read_text().splitlines():
-        told = json.loads(line)
-        if told.get("Event") == "SparkListenerTaskEnd":
-            info = told["Task Info"]
+        event = json.loads(line)
+        if event.get("Event") == "SparkListenerTaskEnd":
+            info = event["Task Info"]
             yield info["Launch Time"] / 1000, info["Finish Time"] / 1000
 
 
@@ -216,9 +222,9 @@ def by_sets(m: Path, large: Path) -> bool:
     spark = session("local[2]", "bench")
     ran(spark, m)  # the first run starts workers and compiles
     alone = one_by_one(spark, m)
-    found = ran(spark, m), ran(spark, large)
+    runs = ran(spark, m), ran(spark, large)
     spark.stop()
-    return _judged(alone, *found)
+    return _judged(alone, *runs)
 
 
 def measure(*, whole: bool) -> bool:
@@ -249,13 +255,13 @@ def a_few(folder: Path, master: str, runs: int) -> list[tuple[float, float]]:
     """When each of some runs began and how long it took, after one that starts workers and compiles."""
     from lakewarden.spark.pipelines.session import session
 
-    spark, found = session(master, "bench"), []
+    spark, pairs = session(master, "bench"), []
     ran(spark, folder)
     for _ in range(runs):
         began = time.time()
-        found.append((began, ran(spark, folder)["seconds"]))
+        pairs.append((began, ran(spark, folder)["seconds"]))
     spark.stop()
-    return found
+    return pairs
 
 
 def main(words: list[str]) -> int:

@@ -94,13 +94,15 @@ class Lake:
 
 
 def batches(lake: Lake) -> bool:
-    asked = [lake.question() for _ in range(100)]
-    right = lake.ask(asked) == [lake.reference(item) for item in asked]
+    questions = [lake.question() for _ in range(100)]
+    right = lake.ask(questions) == [lake.reference(item) for item in questions]
     print(f"batches: {'answers as the reference' if right else 'WRONG ANSWERS'}")
     many = milliseconds(lambda: lake.ask([lake.question() for _ in range(100)]))
-    one = milliseconds(lambda: lake.ask([lake.question(7) for _ in range(100)]))
+    repeated = milliseconds(lambda: lake.ask([lake.question(7) for _ in range(100)]))
     single = milliseconds(lambda: lake.ask([lake.question(7)]))
-    print(f"  100 about 100 people {many:8.2f} ms, about one {one:8.2f} ms, a single one {single:8.2f} ms")
+    print(
+        f"  100 about 100 people {many:8.2f} ms, about one {repeated:8.2f} ms, a single one {single:8.2f} ms"
+    )
     return right
 
 

@@ -206,14 +206,14 @@ def main() -> int:
     review, small_cost, _ = built(made, SMALL)
     small = {name: (measured(act), queries(act)) for name, act in questions(review).items()}
     review, cost, grown = built(made, many)
-    told = f"{review.counts['rows']:,} rows: {cost:.0f} ms for 1,000"
-    print(f"{told} ({small_cost:.0f} with {SMALL:,}), +{grown:.0f} MB")
+    message = f"{review.counts['rows']:,} rows: {cost:.0f} ms for 1,000"
+    print(f"{message} ({small_cost:.0f} with {SMALL:,}), +{grown:.0f} MB")
     failed = cost > BUILD * small_cost or grown > MEMORY
     for name, act in questions(review).items():
-        took, asked = measured(act), queries(act)
+        took, queries_ = measured(act), queries(act)
         before, asked_before = small[name]
-        print(f"{name:24} {took:8.1f} ms  x{took / before:5.2f}  {asked} queries")
-        failed = failed or asked != asked_before
+        print(f"{name:24} {took:8.1f} ms  x{took / before:5.2f}  {queries_} queries")
+        failed = failed or queries_ != asked_before
         # counting is proportional to what is counted; a page is not
         failed = failed or (name not in COUNTING and took > PAGES * before and took > 20)
     deciding, carrying = decided(review)

@@ -79,8 +79,8 @@ def measured(url: str, token: str, rows: int) -> dict[int, float]:
             options = {"url": url, "token": token, "realm": "demo", "view": "grants", "splits": str(splits)}
             frame = spark.read.format("lakewarden").options(**options).load()
             start = time.perf_counter()
-            found = frame.count()
-            assert found >= rows, found
+            count = frame.count()
+            assert count >= rows, count
             if number:  # the first round starts the workers
                 spent[splits].append(time.perf_counter() - start)
     spark.stop()

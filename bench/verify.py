@@ -79,9 +79,9 @@ def following(
         kind, who = ("member.added" if begins else "member.removed"), people[number % 400]
         change = Change(revision=revision, kind=kind, at=at, actor="operator", via="bench", previous=digest)
         fact = RealmMember(realm_id=realm, principal=who, opened=revision, closed=revision + 1, origin="api")
-        said = {"fact": f"realmmember:{number}", "by": "operator", "person": who.pseudonym}
-        said |= {"state": fact_values(fact)} if begins else {}
-        event = Event(change=change, number=0, kind=kind, people=[who.pseudonym], data=said)
+        data = {"fact": f"realmmember:{number}", "by": "operator", "person": who.pseudonym}
+        data |= {"state": fact_values(fact)} if begins else {}
+        event = Event(change=change, number=0, kind=kind, people=[who.pseudonym], data=data)
         change.digest = digest = digest_of(change, [event])
         yield change, event, fact if begins else None
 
@@ -120,10 +120,10 @@ def run(changes: int) -> dict[str, tuple[float, float]]:
         try:
             spent(__file__, str(changes), "--fill")
             record, key = f"{folder}/record.zip", Path(folder) / "key"
-            told = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, "manage.py", "audit_key"], cwd=ROOT, check=True, stdout=subprocess.PIPE
             )
-            key.write_bytes(told.stdout)
+            key.write_bytes(process.stdout)
             return {
                 "verify_audit": spent("manage.py", "verify_audit"),
                 "without facts": spent("manage.py", "verify_audit", "--no-facts"),

@@ -39,8 +39,8 @@ class Numbers(Collection[int]):
     def of(cls, keys: Iterable[object]) -> Numbers:
         if isinstance(keys, Numbers):
             return keys
-        known = frozenset(key for key in keys if isinstance(key, int))
-        return cls(known, rest=known)
+        numbers = frozenset(key for key in keys if isinstance(key, int))
+        return cls(numbers, rest=numbers)
 
     @classmethod
     def joined(cls, some: Iterable[Collection[int]]) -> Numbers:
@@ -93,11 +93,13 @@ class Numbers(Collection[int]):
 def any_of(column: str, keys: Iterable[object]) -> Q:
     """Whether a column is one of a set of numbers, which is one parameter however many they are."""
     numbers = Numbers.of(keys)
-    found = Q(*(Exists(rows.filter(securable=OuterRef(column))) for rows in numbers.rows), _connector=Q.OR)
+    condition = Q(
+        *(Exists(rows.filter(securable=OuterRef(column))) for rows in numbers.rows), _connector=Q.OR
+    )
     if numbers.rows and not numbers.rest:
-        return found
+        return condition
     form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
-    return found | Q(Func(F(column), Value(numbers.told), output_field=BooleanField(), **form))
+    return condition | Q(Func(F(column), Value(numbers.told), output_field=BooleanField(), **form))
 
 
 def any_in(column: str, keys: Iterable[object]) -> Q:
@@ -253,15 +255,15 @@ def all_placed(places: Sequence[Placement], known: Mapping[int, Placement]) -> l
 
 def _nodes(places: Sequence[Placement | _Placed]) -> list[Node]:
     above = {key for place in places for key in place.ancestors}
-    known: dict[int, Placement | _Placed] = {place.securable_id: place for place in places}
-    missing = above - known.keys()
+    by_id: dict[int, Placement | _Placed] = {place.securable_id: place for place in places}
+    missing = above - by_id.keys()
     if missing:
         rows = Placement.objects.open().filter(any_of("securable_id", missing))
-        known |= {row.securable_id: row for row in rows}
-    return _built(places, known)
+        by_id |= {row.securable_id: row for row in rows}
+    return _built(places, by_id)
 
 
-def _built(places: Sequence[Placement | _Placed], known: Mapping[int, Placement | _Placed]) -> list[Node]:
+def _built(places: Sequence[Placement | _Placed], by_id: Mapping[int, Placement | _Placed]) -> list[Node]:
     """What is above them is put together once for all that are in one container."""
     roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places}
     rows = Realm.objects.filter(securables__in=roots).annotate(root=F("securables")) if roots else ()
@@ -271,7 +273,7 @@ def _built(places: Sequence[Placement | _Placed], known: Mapping[int, Placement 
     for place in places:
         above = tuple(place.ancestors)
         if above not in ways:
-            chain = [known[key] for key in above]
+            chain = [by_id[key] for key in above]
             ways[above] = (
                 tuple(Level(row.type, row.securable_id) for row in chain),
                 tuple(row.name for row in chain),

@@ -27,8 +27,8 @@ def nodes_at(ids: Iterable[int], revision: int) -> dict[int, Node]:
     """Those of the numbers that were objects then, as they stood.  Three queries."""
     places = {row.securable_id: row for row in _at(ids, revision)}
     above = {key for row in places.values() for key in row.ancestors} - places.keys()
-    known = places | {row.securable_id: row for row in _at(above, revision)}
-    return {node.id: node for node in all_placed(list(places.values()), known)}
+    placements = places | {row.securable_id: row for row in _at(above, revision)}
+    return {node.id: node for node in all_placed(list(places.values()), placements)}
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class PastPlaces:
     @classmethod
     def read(cls, ids: Iterable[int], *, first: int, last: int) -> PastPlaces:
         """One query."""
-        there = Placement.objects.filter(any_of("securable_id", ids), opened__lte=last)
-        rows = there.filter(Q(closed__isnull=True) | Q(closed__gt=first))
+        placements = Placement.objects.filter(any_of("securable_id", ids), opened__lte=last)
+        rows = placements.filter(Q(closed__isnull=True) | Q(closed__gt=first))
         return cls(tuple(rows.values_list("securable_id", "ancestors", "opened", "closed")))
 
     def at(self, revision: int) -> dict[int, tuple[int, ...]]:

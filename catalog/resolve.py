@@ -26,24 +26,24 @@ def find_all(refs: Sequence[ObjectRef]) -> list[Node | None]:
 
     One query, and two more only where a name leads through a nested schema.
     """
-    found: list[Node | None] = [None] * len(refs)
-    asked = [(at, kind, steps) for at, ref in enumerate(refs) for kind, steps in _readings(ref)]
-    if not asked:
-        return found
+    resolved: list[Node | None] = [None] * len(refs)
+    readings = [(at, kind, steps) for at, ref in enumerate(refs) for kind, steps in _readings(ref)]
+    if not readings:
+        return resolved
     nested = {}
-    for at, realm_id, law, named, *levels in _rows(refs, asked):
+    for at, realm_id, law, named, *levels in _rows(refs, readings):
         ref, chain = refs[at], _chain(levels, named)
         if chain is None:
             continue
         *above, (leaf, _, ancestors) = chain
         if list(ancestors) == [key for key, _, _ in above]:
-            found[at] = _node(realm_id, law, ref, chain)
+            resolved[at] = _node(realm_id, law, ref, chain)
         else:
             nested[at] = leaf
     between = nodes(nested.values()) if nested else {}
     for at, leaf in nested.items():
-        found[at] = between.get(leaf)
-    return found
+        resolved[at] = between.get(leaf)
+    return resolved
 
 
 def find_in_any_case(root: Node, type_: str, path: Sequence[str]) -> Node | None:
@@ -69,25 +69,25 @@ def spelled(refs: Sequence[ObjectRef]) -> list[ObjectRef]:
     """
     loose = [law for law in dialects.every() if law.ignores_case]
     types = {type_ for law in loose for type_ in law.child_types(law.root_type)}
-    asked = [
+    spellings = [
         (at, ref)
         for at, ref in enumerate(refs)
         if ref.type in types and ref.path and all(map(holdable, (ref.realm, *ref.path)))
     ]
-    found = list(refs)
-    if asked:
+    refs_ = list(refs)
+    if spellings:
         columns: list[list[Any]] = [
-            [at for at, _ in asked],
-            [ref.realm for _, ref in asked],
-            [ref.type for _, ref in asked],
-            [".".join(ref.path) for _, ref in asked],
+            [at for at, _ in spellings],
+            [ref.realm for _, ref in spellings],
+            [ref.type for _, ref in spellings],
+            [".".join(ref.path) for _, ref in spellings],
             [law.kind for law in loose],
         ]
         with connection.cursor() as cursor:
             cursor.execute(_SPELLED, columns)
             for at, name in cursor.fetchall():
-                found[at] = ObjectRef(refs[at].type, refs[at].realm, (name,))
-    return found
+                refs_[at] = ObjectRef(refs[at].type, refs[at].realm, (name,))
+    return refs_
 
 
 _SPELLED = """
@@ -113,17 +113,17 @@ def _readings(ref: ObjectRef) -> list[tuple[str, Steps]]:
     return list(dict.fromkeys((kind, steps) for kind, steps in read if steps is not None))
 
 
-def _rows(refs: Sequence[ObjectRef], asked: list[tuple[int, str, Steps]]) -> list[tuple[Any, ...]]:
-    depth = max(len(steps) for *_, steps in asked)
+def _rows(refs: Sequence[ObjectRef], readings: list[tuple[int, str, Steps]]) -> list[tuple[Any, ...]]:
+    depth = max(len(steps) for *_, steps in readings)
     columns: list[list[Any]] = [
-        [at for at, *_ in asked],
-        [kind for _, kind, _ in asked],
-        [len(steps) for *_, steps in asked],
-        [refs[at].realm for at, *_ in asked],
+        [at for at, *_ in readings],
+        [kind for _, kind, _ in readings],
+        [len(steps) for *_, steps in readings],
+        [refs[at].realm for at, *_ in readings],
     ]
     for level in range(depth):
-        columns.append([steps[level][0] if level < len(steps) else None for *_, steps in asked])
-        columns.append([steps[level][1] if level < len(steps) else None for *_, steps in asked])
+        columns.append([steps[level][0] if level < len(steps) else None for *_, steps in readings])
+        columns.append([steps[level][1] if level < len(steps) else None for *_, steps in readings])
     with connection.cursor() as cursor:
         cursor.execute(_statement(depth), columns)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

@@ -65,11 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_policies(commands)
     _add_drift(commands)
     _add_connect_server(commands)
-    asked = parser.parse_args(arguments)
-    if arguments is None and asked.do is _connect_server:
-        server_environment.begin_again(sys.argv[1:], asked.env)
+    options = parser.parse_args(arguments)
+    if arguments is None and options.do is _connect_server:
+        server_environment.begin_again(sys.argv[1:], options.env)
     try:
-        said: str = asked.do(asked)
+        output: str = options.do(options)
     except (AccessDenied, Refused, No) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1
@@ -79,29 +79,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConsoleError, BadName, BadPrincipal, BadCommand, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stdout.write(f"{said}\n")
+    sys.stdout.write(f"{output}\n")
     return 0
 
 
-def _check(asked: argparse.Namespace) -> str:
-    if asked.snapshot:
-        _decide(Snapshot.read(Path(asked.snapshot).read_bytes()), asked)
+def _check(options: argparse.Namespace) -> str:
+    if options.snapshot:
+        _decide(Snapshot.read(Path(options.snapshot).read_bytes()), options)
     else:
-        Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
-    return f"{asked.subject} may {asked.action} all {len(asked.resource)}"
+        Client().require_many([(options.subject, options.action, each) for each in options.resource])
+    return f"{options.subject} may {options.action} all {len(options.resource)}"
 
 
-def _decide(held: Snapshot, asked: argparse.Namespace) -> None:
+def _decide(held: Snapshot, options: argparse.Namespace) -> None:
     """Decide on a snapshot at hand, without the console."""
-    if Principal.parse(asked.subject) != held.principal:
-        raise BadSnapshot("other", f"this is the snapshot of {held.principal}, not of {asked.subject}")
-    refused = [each for each in asked.resource if not held.decide(asked.action, parse_resource(each))]
+    if Principal.parse(options.subject) != held.principal:
+        raise BadSnapshot("other", f"this is the snapshot of {held.principal}, not of {options.subject}")
+    refused = [each for each in options.resource if not held.decide(options.action, parse_resource(each))]
     if refused:
-        raise No("\n".join(f"{asked.subject} may not {asked.action} {each}" for each in refused))
+        raise No("\n".join(f"{options.subject} may not {options.action} {each}" for each in refused))
 
 
-def _why(asked: argparse.Namespace) -> str:
-    explained = Client().explain(asked.subject, asked.action, asked.resource)
+def _why(options: argparse.Namespace) -> str:
+    explained = Client().explain(options.subject, options.action, options.resource)
     try:
         text = "\n".join(map(_plain, terminal.why(explained)))
     except (AttributeError, KeyError, TypeError):
@@ -111,37 +111,39 @@ def _why(asked: argparse.Namespace) -> str:
     return text
 
 
-def _snapshot(asked: argparse.Namespace) -> str:
-    document = Client().snapshot_document(asked.realm, asked.principal)
-    found = Snapshot.read(document)
-    if asked.out:
-        Path(asked.out).write_bytes(canonical(document))
-    return _plain(terminal.held(found))
+def _snapshot(options: argparse.Namespace) -> str:
+    document = Client().snapshot_document(options.realm, options.principal)
+    snapshot = Snapshot.read(document)
+    if options.out:
+        Path(options.out).write_bytes(canonical(document))
+    return _plain(terminal.held(snapshot))
 
 
-def _request(asked: argparse.Namespace) -> str:
-    client, words = Client(), asked.words
+def _request(options: argparse.Namespace) -> str:
+    client, words = Client(), options.words
     if len(words) == 1 and words[0].isdecimal():
         number = int(words[0])
-        return str(client.withdraw(number) if asked.withdraw else client.request(number))
-    if len(words) < 3 or not asked.reason:
+        return str(client.withdraw(number) if options.withdraw else client.request(number))
+    if len(words) < 3 or not options.reason:
         raise BadQuestion("write a request's number; or who, an action, objects and --reason WHY")
     subject, action, *resources = words
     questions = [(subject, action, each) for each in resources]
-    made = client.ask_for(questions, asked.reason, lasts=asked.lasts, ticket=asked.ticket, key=asked.key)
+    made = client.ask_for(
+        questions, options.reason, lasts=options.lasts, ticket=options.ticket, key=options.key
+    )
     return str(made)
 
 
-def _simulate(asked: argparse.Namespace) -> str:
-    text = sys.stdin.read() if asked.file == "-" else Path(asked.file).read_text() if asked.file else ""
+def _simulate(options: argparse.Namespace) -> str:
+    text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text() if options.file else ""
     try:
-        changes = json.loads(text) if text else [simulations.read_change(asked.words)]
+        changes = json.loads(text) if text else [simulations.read_change(options.words)]
     except ValueError:
-        raise BadQuestion(f"{asked.file} is not JSON") from None
+        raise BadQuestion(f"{options.file} is not JSON") from None
     client = Client(timeout=TIMEOUT)
-    answer = client.simulate(asked.realm, changes, replay_days=asked.replay, progress=_progress)
+    answer = client.simulate(options.realm, changes, replay_days=options.replay, progress=_progress)
     try:
-        text = json.dumps(answer) if asked.json else "\n".join(map(_plain, simulations.lines(answer)))
+        text = json.dumps(answer) if options.json else "\n".join(map(_plain, simulations.lines(answer)))
     except (AttributeError, KeyError, TypeError):
         raise Unavailable("the console answered something else") from None
     if simulations.refuses_uses(answer):
@@ -149,31 +151,31 @@ def _simulate(asked: argparse.Namespace) -> str:
     return text
 
 
-def _export(asked: argparse.Namespace) -> str:
-    text = Client(timeout=FILE_TIMEOUT).export_policies(asked.realm, objects=not asked.without_objects)
-    if asked.out:
-        Path(asked.out).write_text(text)
-        return f"{asked.realm} is written to {asked.out}"
+def _export(options: argparse.Namespace) -> str:
+    text = Client(timeout=FILE_TIMEOUT).export_policies(options.realm, objects=not options.without_objects)
+    if options.out:
+        Path(options.out).write_text(text)
+        return f"{options.realm} is written to {options.out}"
     return text.rstrip("\n")
 
 
-def _import(asked: argparse.Namespace) -> str:
+def _import(options: argparse.Namespace) -> str:
     client = Client(timeout=FILE_TIMEOUT)
     answer = client.import_policies(
-        asked.source, _text_of(asked.file), realm=asked.realm, catalog=asked.catalog
+        options.source, _text_of(options.file), realm=options.realm, catalog=options.catalog
     )
     try:
-        Path(asked.out).write_text(answer["file"], encoding="utf-8")
+        Path(options.out).write_text(answer["file"], encoding="utf-8")
         return "\n".join(map(_plain, policy_files.report(answer)))
     except (AttributeError, KeyError, TypeError):
         raise Unavailable("the console answered something that is no policy file") from None
 
 
-def _plan(asked: argparse.Namespace) -> str:
+def _plan(options: argparse.Namespace) -> str:
     client = Client(timeout=FILE_TIMEOUT)
-    planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay, progress=_progress)
+    planned = client.plan_policies(_text_of(options.file), replay_days=options.replay, progress=_progress)
     try:
-        text = json.dumps(planned) if asked.json else "\n".join(map(_plain, policy_files.lines(planned)))
+        text = json.dumps(planned) if options.json else "\n".join(map(_plain, policy_files.lines(planned)))
         code = policy_files.leaves(planned)
     except (AttributeError, KeyError, TypeError):
         raise Unavailable("the console answered something that is no plan") from None
@@ -182,10 +184,10 @@ def _plan(asked: argparse.Namespace) -> str:
     return text
 
 
-def _apply(asked: argparse.Namespace) -> str:
-    done = Client(timeout=FILE_TIMEOUT).apply_policies(_text_of(asked.file), asked.plan, asked.reason)
+def _apply(options: argparse.Namespace) -> str:
+    done = Client(timeout=FILE_TIMEOUT).apply_policies(_text_of(options.file), options.plan, options.reason)
     try:
-        text = json.dumps(done) if asked.json else _plain(policy_files.applied(done))
+        text = json.dumps(done) if options.json else _plain(policy_files.applied(done))
         waits = done["waits_for"] is not None
     except (AttributeError, KeyError, TypeError):
         raise Unavailable("the console answered something else than what it applied") from None
@@ -223,7 +225,7 @@ def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _cdap(asked: argparse.Namespace) -> str:
+def _cdap(options: argparse.Namespace) -> str:
     line = Line(
         setting(None, "LAKEWARDEN_URL"),
         setting(None, "LAKEWARDEN_TOKEN"),
@@ -231,18 +233,18 @@ def _cdap(asked: argparse.Namespace) -> str:
         attempts=1,
         ca=os.environ.get("LAKEWARDEN_CA") or None,
     )
-    return run(text_of(asked.words), Rest(line))
+    return run(text_of(options.words), Rest(line))
 
 
-def _connect_server(asked: argparse.Namespace) -> str:
+def _connect_server(options: argparse.Namespace) -> str:
     from lakewarden.spark.connect_server import Server, settings_of
 
     with server_environment.handed():
         client = Client()
-    server = Server(client, asked.realm, settings_of(asked.catalog), settings_of(asked.conf))
+    server = Server(client, options.realm, settings_of(options.catalog), settings_of(options.conf))
     with server:
-        server.start(asked.host, asked.port)
-        sys.stdout.write(f"serving sc://{asked.host}:{asked.port}, guarded by {server.console}\n")
+        server.start(options.host, options.port)
+        sys.stdout.write(f"serving sc://{options.host}:{options.port}, guarded by {server.console}\n")
         sys.stdout.flush()
         server.wait()
     return "stopped"
@@ -308,13 +310,17 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--without-objects", action="store_true", help="only objects with access of their own"
     )
     export.set_defaults(do=_export)
-    taken = commands.add_parser("import", help="access of another system as a policy file, with a report")
-    taken.add_argument("source", help="ranger, postgresql, mariadb, unity, lakeformation, gravitino or csv")
-    taken.add_argument("file", metavar="FILE", help="what the other system wrote; - for standard input")
-    taken.add_argument("--realm", required=True, help="the realm that the policy file is for")
-    taken.add_argument("--catalog", default="", help="where schemas stand, where the source has no catalogs")
-    taken.add_argument("--out", required=True, metavar="FILE", help="the policy file")
-    taken.set_defaults(do=_import)
+    importing = commands.add_parser("import", help="access of another system as a policy file, with a report")
+    importing.add_argument(
+        "source", help="ranger, postgresql, mariadb, unity, lakeformation, gravitino or csv"
+    )
+    importing.add_argument("file", metavar="FILE", help="what the other system wrote; - for standard input")
+    importing.add_argument("--realm", required=True, help="the realm that the policy file is for")
+    importing.add_argument(
+        "--catalog", default="", help="where schemas stand, where the source has no catalogs"
+    )
+    importing.add_argument("--out", required=True, metavar="FILE", help="the policy file")
+    importing.set_defaults(do=_import)
     plan = commands.add_parser(
         "plan", help="what a policy file would change: leaves with 0 nothing, 3 adds or changes, 4 removals"
     )

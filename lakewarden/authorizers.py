@@ -248,8 +248,8 @@ class Sentry:
         try:
             self._read()
         except (OSError, ValueError) as error:
-            told = str(error) if isinstance(error, sentry_policies.NotUnderstood) else type(error).__name__
-            raise BadConfiguration(f"sentry: {self._file} cannot be read: {told}") from None
+            reason = str(error) if isinstance(error, sentry_policies.NotUnderstood) else type(error).__name__
+            raise BadConfiguration(f"sentry: {self._file} cannot be read: {reason}") from None
 
     def privileges(self, principal: Principal, groups: Sequence[str]) -> Iterable[tuple[str, str]]:
         """What the roles of these groups have; a name of somebody's own has nothing."""

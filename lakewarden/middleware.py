@@ -71,9 +71,9 @@ class Guard:
             names = inspect.signature(handler)
 
             def decide(*args: Any, **kwargs: Any) -> None:
-                found = names.bind(*args, **kwargs)
-                found.apply_defaults()
-                self.ask(caller(*args, **kwargs), action, target.filled(found.arguments))
+                bound = names.bind(*args, **kwargs)
+                bound.apply_defaults()
+                self.ask(caller(*args, **kwargs), action, target.filled(bound.arguments))
 
             @functools.wraps(handler)
             def run(*args: Any, **kwargs: Any) -> Any:
@@ -100,10 +100,10 @@ class Target:
         """The object; raises BadName when a field has no value, or an empty one."""
 
         def value(field: re.Match[str]) -> str:
-            found = values.get(field[1])
-            if not isinstance(found, str) or not found:
+            value = values.get(field[1])
+            if not isinstance(value, str) or not value:
                 raise BadName(f"{field[1]} names nothing")
-            return found
+            return value
 
         path = tuple(_FIELD.sub(value, part) for part in self._ref.path)
         return ObjectRef(self._ref.type, self._ref.realm, path)
@@ -133,8 +133,8 @@ class Rule:
 
     def object_of(self, method: str, path: str) -> ObjectRef | None:
         """The object that a request is about; None when the rule is not about it.  Raises BadName."""
-        found = self._pattern.fullmatch(path) if self.method in ("*", method) else None
-        return self._target.filled(found.groupdict()) if found else None
+        match = self._pattern.fullmatch(path) if self.method in ("*", method) else None
+        return self._target.filled(match.groupdict()) if match else None
 
 
 class _Rules:
@@ -189,8 +189,8 @@ class _No:
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        found = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(self.body)))]
-        return [*found, ("WWW-Authenticate", "Bearer")] if self.status == 401 else found
+        headers = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(self.body)))]
+        return [*headers, ("WWW-Authenticate", "Bearer")] if self.status == 401 else headers
 
 
 class WsgiGuard:

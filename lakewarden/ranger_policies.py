@@ -161,9 +161,11 @@ def _accesses(policy: Policy, items: str, asker: Asker, *, certain: bool) -> fro
             continue
         if certain or _is_named(item, asker) or _names_anybody(item):
             entries = [
-                one for one in item.get("accesses") or () if not certain or one.get("isAllowed") is not False
+                entry
+                for entry in item.get("accesses") or ()
+                if not certain or entry.get("isAllowed") is not False
             ]
-            words = [str(one.get("type", "")).upper() for one in entries]
+            words = [str(entry.get("type", "")).upper() for entry in entries]
             strange = not certain and any(word not in ACCESSES for word in words)
             accesses |= set(ACCESSES if strange else words)
     return frozenset(accesses) & frozenset(ACCESSES)
@@ -270,10 +272,10 @@ def _touch(allowed: Target, denied: Optional[Target]) -> bool:
     return same and all(map(_overlap, allowed[1], denied[1]))
 
 
-def _overlap(one: str, other: str) -> bool:
+def _overlap(pattern: str, other: str) -> bool:
     """Whether some name can be like both; yes where that is not clear."""
-    if not is_glob(one) or not is_glob(other):
-        return one == other or like(one, other) or like(other, one)
-    (first, last), (begins, ends) = edges(one), edges(other)
+    if not is_glob(pattern) or not is_glob(other):
+        return pattern == other or like(pattern, other) or like(other, pattern)
+    (first, last), (begins, ends) = edges(pattern), edges(other)
     heads = first.startswith(begins) or begins.startswith(first)
     return heads and (last.endswith(ends) or ends.endswith(last))

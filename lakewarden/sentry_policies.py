@@ -88,7 +88,7 @@ def _privileges(item: str, instance: str) -> list[tuple[str, str]]:
         raise NotUnderstood(f"privilege `{item}` has an action that CDAP has not")
     if named != instance:
         return []
-    return [(_text(levels, [value for _, value in between], instance), one) for one in actions]
+    return [(_text(levels, [value for _, value in between], instance), action) for action in actions]
 
 
 def _text(levels: Sequence[str], values: Sequence[str], instance: str) -> str:

@@ -78,7 +78,7 @@ def of_system(ground: str) -> Authority:
 
 def origin_of(actor: Actor) -> str:
     """How facts that this actor makes came about."""
-    known = {
+    origins = {
         "console": Origin.HAND,
         "operator": Origin.COMMAND,
         "system": Origin.SYSTEM,
@@ -86,4 +86,4 @@ def origin_of(actor: Actor) -> str:
         "request": Origin.REQUEST,
         "emergency": Origin.EMERGENCY,
     }
-    return known.get(actor.via, Origin.API)
+    return origins.get(actor.via, Origin.API)

@@ -130,10 +130,10 @@ def _data(value: Any) -> Any:
 
 def in_words(code: str, values: Mapping[str, Any]) -> str:
     """The sentence in the language that is spoken now; "" when its code is known no more."""
-    known = WORDINGS.get(code)
-    if known is None:
+    wording = WORDINGS.get(code)
+    if wording is None:
         return ""
-    text = ngettext(known.one, known.many, values[MANY]) if known.many else gettext(known.one)
+    text = ngettext(wording.one, wording.many, values[MANY]) if wording.many else gettext(wording.one)
     return text.format_map({name: filled(value) for name, value in values.items()})
 
 
@@ -144,8 +144,8 @@ def filled(value: Any) -> str:
         if "said" in value:
             return in_words(value["said"], value["values"])
         if "right" in value:
-            known = dialects.get(value["law"]).privilege(value["right"])
-            return gettext(known.label) if known else str(value["right"])
+            privilege = dialects.get(value["law"]).privilege(value["right"])
+            return gettext(privilege.label) if privilege else str(value["right"])
         if "word" in value:
             return gettext(value["word"])
         return pgettext("kind of object", str(value["type"]).replace("_", " "))
@@ -163,14 +163,14 @@ def read_back(text: str, codes: Iterable[str], readers: Mapping[str, Reader] | N
 
     `readers` say of values by name what they stand for, beside `type`, `rights` and the number of a plural.
     """
-    known: dict[str, Reader] = {"type": _type, "rights": _labels, MANY: int, **(readers or {})}
+    readers_: dict[str, Reader] = {"type": _type, "rights": _labels, MANY: int, **(readers or {})}
     for code in codes:
         wording = WORDINGS[code]
         for form in filter(None, (wording.many, wording.one)):
             match = _pattern(form).fullmatch(text)
             if match is None:
                 continue
-            values = {name: known.get(name, str)(value) for name, value in match.groupdict().items()}
+            values = {name: readers_.get(name, str)(value) for name, value in match.groupdict().items()}
             if None not in values.values():
                 return Said(code, {MANY: 1, **values} if wording.many else values)
     return None

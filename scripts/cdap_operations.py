@@ -66,11 +66,11 @@ def page() -> str:
     for name, members in TABLES.items():
         parts.append(f"\n### `{name}` in 4.3\n\n| who | when | takes |\n|---|---|---|\n")
         for part in members:
-            one = part.requirement
-            codes = (" or " if one.any else " and ").join(one.privileges)
+            requirement = part.requirement
+            codes = (" or " if requirement.any else " and ").join(requirement.privileges)
             group = f" ({part.group})" if part.group else ""
-            who = one.subject.replace("_", " ")
-            parts.append(f"| {who}{group} | {one.condition} | {codes} on `{one.entity}` |\n")
+            who = requirement.subject.replace("_", " ")
+            parts.append(f"| {who}{group} | {requirement.condition} | {codes} on `{requirement.entity}` |\n")
     return "".join(parts)
 
 

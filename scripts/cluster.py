@@ -56,8 +56,10 @@ def _given(words: Sequence[str]) -> Namespace:
     parser.add_argument("--cores", type=int, default=1, help="of each worker")
     parser.add_argument("--memory", default="1g", help="of each worker")
     parser.add_argument("--folder", type=Path, help="for logs and what executors write")
-    told = "keep each worker, and all that it starts, on one processor of its own: its Java, Python and all"
-    parser.add_argument("--confined", action="store_true", help=told)
+    help_text = (
+        "keep each worker, and all that it starts, on one processor of its own: its Java, Python and all"
+    )
+    parser.add_argument("--confined", action="store_true", help=help_text)
     return parser.parse_args(words)
 
 
@@ -116,9 +118,9 @@ def _start(folder: Path, name: str, kind: str, *words: str) -> subprocess.Popen[
 
 def _wait(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + UP
-    while words not in (told := log.read_text(errors="replace")):
+    while words not in (output := log.read_text(errors="replace")):
         if process.poll() is not None or time.monotonic() > end:
-            raise NotUp(f"it did not come up; the end of its log:\n{told[-1000:]}")
+            raise NotUp(f"it did not come up; the end of its log:\n{output[-1000:]}")
         time.sleep(0.2)
 
 

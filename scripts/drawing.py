@@ -78,7 +78,7 @@ def levels(folder: Path) -> list[list[Path]]:
     below = {path: {folder / name for name in uses(path)} for path in beside}
     reach: dict[Path, set[Path]] = {path: set(below[path]) for path in beside}
     for _ in beside:
-        reach = {path: found.union(*(reach[other] for other in found)) for path, found in reach.items()}
+        reach = {path: reached.union(*(reach[other] for other in reached)) for path, reached in reach.items()}
     height: dict[Path, int] = {}
     while len(height) < len(beside):
         ready = [
@@ -115,26 +115,26 @@ def lines() -> Iterator[str]:
 
 def named(text: str) -> set[str]:
     """The packages that a drawing has, as paths."""
-    found, floor, package = set(), "", ""
+    names, floor, package = set(), "", ""
     for line in text.splitlines():
         if match := re.match(r"┌─ (\w+)/", line):
             floor = match[1]
         elif match := re.match(r"│  (\w+)/", line):
             package = match[1]
-            found.add(f"{floor}/{package}")
+            names.add(f"{floor}/{package}")
         elif match := re.match(r"│    (\w+)/", line):
-            found.add(f"{floor}/{package}/{match[1]}")
-    return found
+            names.add(f"{floor}/{package}/{match[1]}")
+    return names
 
 
 def main(arguments: list[str]) -> int:
     document = DOCUMENT.read_text()
-    found = DRAWING.search(document)
-    if found is None:
+    match = DRAWING.search(document)
+    if match is None:
         print("ARCHITECTURE.md has no place for the drawing")
         return 1
     if "--check" in arguments:
-        differs = named(found[0]) ^ {str(path) for path in drawn()}
+        differs = named(match[0]) ^ {str(path) for path in drawn()}
         print("\n".join(f"{name}: only in the code or only in the drawing" for name in sorted(differs)))
         return bool(differs)
     DOCUMENT.write_text(DRAWING.sub(lambda _: "\n".join(lines()) + "\n", document))

@@ -129,8 +129,8 @@ def of_template(path: Path) -> Iterator[Text]:
         context = node.message_context.var if node.message_context else ""
         yield Text(str(node.filter_expression.var.literal).replace("%", "%%"), "", str(context))
     for block in nodes.get_nodes_by_type(BlockTranslateNode):
-        one, many = (block.render_token_list(part)[0] for part in (block.singular, block.plural or []))
-        yield Text(one, many)
+        singular, many = (block.render_token_list(part)[0] for part in (block.singular, block.plural or []))
+        yield Text(singular, many)
     yield from (Text(text) for text in ARGUMENT.findall(source))
 
 

@@ -111,10 +111,10 @@ def normal(name: str) -> str:
 def pins(name: str) -> dict[str, str]:
     """The packages of a file of requirements with their versions, and of those that it names."""
     text = (ROOT / name).read_text()
-    found = {normal(package): version for package, _, version in PIN.findall(text)}
+    pins_ = {normal(package): version for package, _, version in PIN.findall(text)}
     for other in re.findall(r"^-r (\S+)", text, re.M):
-        found |= pins(other)
-    return dict(sorted(found.items()))
+        pins_ |= pins(other)
+    return dict(sorted(pins_.items()))
 
 
 def packages(name: str) -> list[Package]:
@@ -125,25 +125,25 @@ def packages(name: str) -> list[Package]:
 
 def _package(name: str, version: str, pinned: Mapping[str, str]) -> Package:
     try:
-        found = distribution(name)
+        distribution_ = distribution(name)
     except PackageNotFoundError:
         raise Unknown(f"{name} is pinned and not installed: make setup") from None
-    if found.version != version:
-        raise Unknown(f"{name} {found.version} is installed, and {version} is pinned: make setup")
-    wants = {normal(item.name) for item in _requirements(found)}
-    summary = _field(found, "Summary")
-    return Package(name, version, license_of(found), summary, tuple(sorted(wants & set(pinned))))
+    if distribution_.version != version:
+        raise Unknown(f"{name} {distribution_.version} is installed, and {version} is pinned: make setup")
+    wants = {normal(item.name) for item in _requirements(distribution_)}
+    summary = _field(distribution_, "Summary")
+    return Package(name, version, license_of(distribution_), summary, tuple(sorted(wants & set(pinned))))
 
 
-def _requirements(found: Distribution) -> Iterator[Requirement]:
-    for text in found.requires or ():
+def _requirements(package: Distribution) -> Iterator[Requirement]:
+    for text in package.requires or ():
         item = Requirement(text)
         if item.marker is None or item.marker.evaluate({"extra": ""}):
             yield item
 
 
-def _field(found: Distribution, name: str) -> str:
-    return next(iter(found.metadata.get_all(name) or ()), "")
+def _field(package: Distribution, name: str) -> str:
+    return next(iter(package.metadata.get_all(name) or ()), "")
 
 
 def license_of(found: Distribution) -> str:
@@ -151,10 +151,10 @@ def license_of(found: Distribution) -> str:
     data = found.metadata
     if known := READ_BY_HAND.get(normal(data["Name"])):
         return known
-    if said := _field(found, "License-Expression"):
-        return said
-    if len(said := _field(found, "License").strip()) < 60 and said:
-        return SPELLINGS.get(" ".join(said.lower().split()), said)
+    if expression := _field(found, "License-Expression"):
+        return expression
+    if len(expression := _field(found, "License").strip()) < 60 and expression:
+        return SPELLINGS.get(" ".join(expression.lower().split()), expression)
     classes = [text.split(" :: ")[-1] for text in data.get_all("Classifier") or () if "License ::" in text]
     return " AND ".join(SPELLINGS.get(text.lower(), text) for text in classes)
 
@@ -176,9 +176,9 @@ def sbom() -> dict[str, Any]:
     extras = {normal(name): more for name, more, _ in PIN.findall((ROOT / SHIPPED).read_text()) if more}
     hashes = _hashes()
     own = f"pkg:generic/lakewarden@{lakewarden.__version__}"
-    needed = {want for one in shipped for want in one.wants}
-    direct = [one.url for one in shipped if one.name not in needed or one.name in extras]
-    refs = {one.name: one.url for one in shipped}
+    needed = {want for package in shipped for want in package.wants}
+    direct = [package.url for package in shipped if package.name not in needed or package.name in extras]
+    refs = {package.name: package.url for package in shipped}
     body: dict[str, Any] = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -192,10 +192,13 @@ def sbom() -> dict[str, Any]:
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
             }
         },
-        "components": [_component(one, hashes.get(one.name, ())) for one in shipped],
+        "components": [_component(package, hashes.get(package.name, ())) for package in shipped],
         "dependencies": [
             {"ref": own, "dependsOn": direct},
-            *({"ref": one.url, "dependsOn": [refs[want] for want in one.wants]} for one in shipped),
+            *(
+                {"ref": package.url, "dependsOn": [refs[want] for want in package.wants]}
+                for package in shipped
+            ),
         ],
     }
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(body, sort_keys=True))
@@ -205,19 +208,19 @@ def sbom() -> dict[str, Any]:
     } | body
 
 
-def _component(one: Package, hashes: Sequence[str]) -> dict[str, Any]:
+def _component(package: Package, hashes: Sequence[str]) -> dict[str, Any]:
     return {
         "type": "library",
-        "bom-ref": one.url,
-        "name": one.name,
-        "version": one.version,
-        "description": one.summary,
-        "purl": one.url,
-        "licenses": [_license(one.license)],
+        "bom-ref": package.url,
+        "name": package.name,
+        "version": package.version,
+        "description": package.summary,
+        "purl": package.url,
+        "licenses": [_license(package.license)],
         "externalReferences": [
             {
                 "type": "distribution",
-                "url": f"https://pypi.org/project/{one.name}/{one.version}/#files",
+                "url": f"https://pypi.org/project/{package.name}/{package.version}/#files",
                 "hashes": [{"alg": "SHA-256", "content": digest} for digest in hashes],
             }
         ],
@@ -232,11 +235,11 @@ def _license(text: str) -> dict[str, Any]:
 
 def _hashes() -> dict[str, tuple[str, ...]]:
     entries = re.split(r"^(?=[A-Za-z0-9])", (ROOT / LOCK).read_text(), flags=re.M)[1:]
-    found = {}
+    hashes = {}
     for entry in entries:
         if match := PIN.match(entry):
-            found[normal(match[1])] = tuple(HASH.findall(entry))
-    return found
+            hashes[normal(match[1])] = tuple(HASH.findall(entry))
+    return hashes
 
 
 # Licenses
@@ -244,8 +247,8 @@ def _hashes() -> dict[str, tuple[str, ...]]:
 
 def license_page() -> str:
     rows = [
-        f"| {one.name} | {one.version} | {one.license} | {one.summary.replace('|', '/').strip()} |\n"
-        for one in packages(SHIPPED)
+        f"| {each.name} | {each.version} | {each.license} | {each.summary.replace('|', '/').strip()} |\n"
+        for each in packages(SHIPPED)
     ]
     return f"{HEAD}| Package | Version | License | What it is |\n|---|---|---|---|\n{''.join(rows)}{FOOT}"
 
@@ -284,8 +287,8 @@ def audit(ask: Callable[[bytes], bytes]) -> list[str]:
 def ask_osv(body: bytes) -> bytes:
     request = urllib.request.Request(DATABASE, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  # https, and a constant
-        found: bytes = answer.read(50_000_000)
-    return found
+        response_body: bytes = answer.read(50_000_000)
+    return response_body
 
 
 # The commands
@@ -323,14 +326,14 @@ def _write_licenses(*, only_check: bool) -> int:
 
 def _audit(ask: Callable[[bytes], bytes], *, strict: bool) -> int:
     try:
-        found = audit(ask)
+        problems = audit(ask)
     except Unknown as problem:
         print(f"not audited: {problem}. Nothing is known about vulnerabilities of the packages.")
         return int(strict)
-    for line in found:
+    for line in problems:
         print(line)
-    print(f"{len(found)} known vulnerabilities" if found else "no known vulnerabilities")
-    return int(bool(found))
+    print(f"{len(problems)} known vulnerabilities" if problems else "no known vulnerabilities")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

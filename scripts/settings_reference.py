@@ -49,24 +49,24 @@ HEAD = (
 
 def read_by_console() -> dict[str, str]:
     """Every variable that the console reads, with its default as it is written in the code."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for reader in READERS:
         tree = ast.parse((ROOT / "authzsite" / reader).read_text())
         for name, default in _calls(tree):
-            if default or name not in found:
-                found[name] = default
-    found |= dict(HEADERS.values())
-    return found | {f"LAKEWARDEN_OIDC_<NAME>_{ending}": "" for ending in OIDC_ENDINGS}
+            if default or name not in variables:
+                variables[name] = default
+    variables |= dict(HEADERS.values())
+    return variables | {f"LAKEWARDEN_OIDC_<NAME>_{ending}": "" for ending in OIDC_ENDINGS}
 
 
 def read_by_programs() -> set[str]:
     """Every variable that is read where jobs and services run."""
-    found = set()
+    variables = set()
     for path in sorted((ROOT / "lakewarden").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
-                found.add(node.value)
-    return found - INTERNAL
+                variables.add(node.value)
+    return variables - INTERNAL
 
 
 def _calls(tree: ast.AST) -> Iterator[tuple[str, str]]:
@@ -84,7 +84,7 @@ def _calls(tree: ast.AST) -> Iterator[tuple[str, str]]:
 def document() -> str:
     """The whole page.  Raises ValueError where the code and the descriptions differ."""
     defaults = read_by_console()
-    described = [one for group in CONSOLE.values() for one in group]
+    described = [description for group in CONSOLE.values() for description in group]
     _compare(set(defaults), described, "the console")
     _compare(read_by_programs(), PROGRAMS, "a program")
     contents = "".join(f"* [{title}](#{_anchor(title)})\n" for title in (*CONSOLE, "Jobs and services"))
@@ -97,7 +97,7 @@ def document() -> str:
 
 
 def _compare(read: set[str], described: tuple[Description, ...] | list[Description], who: str) -> None:
-    names = [one.name for one in described]
+    names = [description.name for description in described]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"described twice: {', '.join(twice)}")
     if missing := sorted(read - set(names)):
@@ -107,15 +107,15 @@ def _compare(read: set[str], described: tuple[Description, ...] | list[Descripti
 
 
 def _table(group: tuple[Description, ...], defaults: dict[str, str]) -> str:
-    rows = [_row(one, defaults.get(one.name, "")) for one in group]
+    rows = [_row(description, defaults.get(description.name, "")) for description in group]
     return "| Variable | Default | Meaning | Danger |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def _row(one: Description, default: str) -> str:
-    if not one.default and not default:
-        raise ValueError(f"{one.name} has no default in the code, and its description says none")
-    shown = one.default or f"`{'0' if default == 'False' else default}`"
-    return f"| `{one.name}` | {shown} | {one.meaning} | {one.danger} |\n"
+def _row(description: Description, default: str) -> str:
+    if not description.default and not default:
+        raise ValueError(f"{description.name} has no default in the code, and its description says none")
+    shown = description.default or f"`{'0' if default == 'False' else default}`"
+    return f"| `{description.name}` | {shown} | {description.meaning} | {description.danger} |\n"
 
 
 def _anchor(title: str) -> str:

@@ -9,9 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 def read_metrics(client: Client) -> dict[str, float]:
     """Each sample by its name and labels, `lakewarden_outbox_due{backend="1"}`."""
     text = client.get("/metrics").content.decode()
-    found = {}
+    metrics = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
-            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
-    return found
+            metrics[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return metrics

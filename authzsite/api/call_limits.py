@@ -109,9 +109,9 @@ class Counter:
 
     def count(self, key: str, window: int) -> int:
         """Calls of this one in this window, the present one included."""
-        here = self._count_here(key, window)
+        local_count = self._count_here(key, window)
         if time.monotonic() < self._away_until:
-            return here
+            return local_count
         name = f"lakewarden:calls:{window}:{key}"
         try:
             with _server(settings.REDIS_URL).pipeline(transaction=False) as pipe:
@@ -121,8 +121,8 @@ class Counter:
         except (redis.RedisError, OSError) as problem:
             log.warning("calls are counted in each process by itself: %s", type(problem).__name__)
             self._away_until = time.monotonic() + AWAY
-            return here
-        return max(here, int(everywhere))
+            return local_count
+        return max(local_count, int(everywhere))
 
     def take_back(self, key: str, window: int) -> None:
         """Uncount a call that turned out to be another's."""

@@ -105,16 +105,16 @@ def findings() -> Iterator[Finding]:
 
 def _begun(look: Callable[[], Seen]) -> Future[Seen]:
     """Look in a thread that may be left behind."""
-    found: Future[Seen] = Future()
+    future: Future[Seen] = Future()
 
     def run() -> None:
         try:
-            found.set_result(look())
+            future.set_result(look())
         except Exception as error:  # noqa: BLE001 -- told as what it is
-            found.set_result((False, type(error).__name__))
+            future.set_result((False, type(error).__name__))
 
     Thread(target=run, daemon=True).start()
-    return found
+    return future
 
 
 def _ended(look: Future[Seen], until: float, otherwise: bool | None) -> Seen:
@@ -165,9 +165,9 @@ def _facts() -> Seen:
     placed = Placement.objects.open()
     if placed.exists() and not placed.filter(seal__isnull=False).exists():
         return False, "none has a seal yet, so all answers are no: `manage.py facts --seal`"
-    if found := unsealed.standing().count():
-        told = f"{found} were written outside the console; nothing is decided on them (`manage.py facts`)"
-        return None, told, "FORGED"
+    if count := unsealed.standing().count():
+        text = f"{count} were written outside the console; nothing is decided on them (`manage.py facts`)"
+        return None, text, "FORGED"
     return True, "none was found that the console did not write"
 
 
@@ -189,12 +189,12 @@ def _sync() -> Seen:
     )
     late = alerts.overdue(timezone.now())
     overdue = sum(many for many, _ in late.values())
-    told = [
+    problems = [
         f"{rows['silent']} not answering" if rows["silent"] else "",
         f"{rows['restored']} only report since the database was restored" if rows["restored"] else "",
         f"{overdue} revocations overdue in {len(late)}" if overdue else "",
     ]
-    troubles = ", ".join(filter(None, told))
+    troubles = ", ".join(filter(None, problems))
     return (None, f"backends: {troubles}") if troubles else (True, "all backends answer, nothing is overdue")
 
 
@@ -214,8 +214,8 @@ def _heard_of(names: Mapping[str, str], never: str) -> Seen:
         return None, never
     ages = {name: (now - rows[name]).total_seconds() if name in rows else None for name in names}
     text = ", ".join(
-        f"{name} {said} {age:.0f} s ago" if (age := ages[name]) is not None else f"{name} never {said}"
-        for name, said in names.items()
+        f"{name} {verb} {age:.0f} s ago" if (age := ages[name]) is not None else f"{name} never {verb}"
+        for name, verb in names.items()
     )
     good = all(age is not None and age <= heartbeat.LATE for age in ages.values())
     return (True if good else None), text

@@ -29,10 +29,10 @@ def has_a_token(request: HttpRequest) -> bool:
     if "HTTP_AUTHORIZATION" not in request.META:
         return False
     try:
-        found = TokenAuthentication().authenticate(Request(request))
+        authenticated = TokenAuthentication().authenticate(Request(request))
     except APIException:
         return False
-    return found is not None and found[1] == "token" and _may(found[0])
+    return authenticated is not None and authenticated[1] == "token" and _may(authenticated[0])
 
 
 def _may(caller: Caller) -> bool:

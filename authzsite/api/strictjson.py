@@ -37,11 +37,11 @@ def read_content(request: HttpRequest) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         # two readers could each believe another of the two
         raise BadBody("a name stands twice in one object")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -87,13 +87,13 @@ class Surface(APIView):
         return response
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         response = respond(text, status)
         for name, value in headers.items():
             response.headers[name] = value
         return response
 
-    def _told(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
+    def _answer_to(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
         if isinstance(exc, BadBody):
             return 400, str(exc), {}
         if isinstance(exc, Forbidden):

@@ -74,9 +74,9 @@ def nadia_stands_in(past: SixMonths) -> None:
 
 
 def payments_are_separated(past: SixMonths) -> None:
-    one, other = (past.on(f"role {name}") for name in ("enter_payments", "approve_payments"))
+    enter, other = (past.on(f"role {name}") for name in ("enter_payments", "approve_payments"))
     name = "Nobody both enters and approves payments"
-    separation.make(past.place, name, Side(role=one.id), Side(role=other.id), by=past.by("marek"))
+    separation.make(past.place, name, Side(role=enter.id), Side(role=other.id), by=past.by("marek"))
 
 
 def stock_gets_an_owner(past: SixMonths) -> None:
@@ -168,8 +168,8 @@ def jana_asks(past: SixMonths) -> None:
 
 
 def jana_is_refused(past: SixMonths) -> None:
-    said = "Bank accounts stay with finance; ask Lena for the totals"
-    decisions.refuse(past.asked["jana"].pk, said, by=past.by("olivia"))
+    reason = "Bank accounts stay with finance; ask Lena for the totals"
+    decisions.refuse(past.asked["jana"].pk, reason, by=past.by("olivia"))
 
 
 def sofia_asks(past: SixMonths) -> None:
@@ -249,12 +249,12 @@ def jobs_tell_what_they_used(past: SixMonths) -> None:
     jobs, now = past.who_service("nightly_load"), timezone.now()
     for days in range(USED_DAYS, 0, -1):
         at = now - timedelta(days=days)
-        told = [
+        reported = [
             ReportedUse(past.who(name), past.on(text), action, True, at)
             for number, (name, text, action) in enumerate(DAILY)
             if (days + number) % (1 + number % 4) == 0
         ]
-        uses.take(past.place.realm_id, jobs, f"daily-{at:%Y-%m-%d}", told)
+        uses.take(past.place.realm_id, jobs, f"daily-{at:%Y-%m-%d}", reported)
 
 
 STEPS: tuple[tuple[float, Step], ...] = (

@@ -107,17 +107,17 @@ def accounts(passwords: dict[str, str]) -> None:
 
 def _is_kept(account: User, password: str) -> bool:
     """Whether it is the password, and stands on the record."""
-    told = Event.objects.filter(kind=PASSWORD_SET)
+    events = Event.objects.filter(kind=PASSWORD_SET)
     who = account.principal.pseudonym if account.principal else ""
-    return account.check_password(password) and told.filter(people__contains=[who]).exists()
+    return account.check_password(password) and events.filter(people__contains=[who]).exists()
 
 
 def realm() -> Node:
     """The metalake `demo` with its members."""
-    found = realm_named(REALM)
+    root_node = realm_named(REALM)
     place = (
-        root(found)
-        if found
+        root(root_node)
+        if root_node
         else realms.create(
             "gravitino",
             REALM,
@@ -176,14 +176,14 @@ def report_uses(place: Node) -> None:
     jobs, now = people.ensure("service", "nightly_load"), timezone.now()
     for days in TOLD:
         at = now - timedelta(days=days)
-        found = [
+        reported = [
             ReportedUse(
                 people.ensure("service" if name in SERVICES else "user", name), node, action, True, at
             )
             for name, text, action in USES
             if (node := _object(text)) is not None
         ]
-        uses.take(place.realm_id, jobs, f"nightly-{at:%Y-%m-%d}", found)
+        uses.take(place.realm_id, jobs, f"nightly-{at:%Y-%m-%d}", reported)
 
 
 def _role(place: Node, name: str, given: Iterable[tuple[str, Rules]]) -> None:

@@ -36,59 +36,61 @@ WINDOW = (("from", "valid_from"), ("until", "valid_until"))
 def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     """Answer the question and write the archive."""
     made = timezone.now()
-    found = evidence.gather(question)
+    evidence_ = evidence.gather(question)
     given = applied.backend_states(question.node, question.past, made)
-    asked = _question(question, made)
-    objects = evidence.objects_named(found)
+    question_body = _question(question, made)
+    objects = evidence.objects_named(evidence_)
     # what those who made the changes are called; who was erased is not among them
-    actors = {entry["change"]["actor"] for entry in found.changes}
+    actors = {entry["change"]["actor"] for entry in evidence_.changes}
     names = {row.pseudonym: str(row) for row in Principal.objects.filter(pseudonym__in=actors)}
     access = {
-        "rows": found.rows,
+        "rows": evidence_.rows,
         "objects": objects,
         "names": names,
-        "mode": found.mode,
-        "place": found.place,
-        "drawn_from": found.drawn_from,
-        "groups": found.groups,
+        "mode": evidence_.mode,
+        "place": evidence_.place,
+        "drawn_from": evidence_.drawn_from,
+        "groups": evidence_.groups,
     }
     files = {
         "access.json": chain.canonical(access).encode(),
-        "access.csv": _table(found, objects).encode(),
-        "changes.jsonl": b"".join(chain.canonical(change).encode() + b"\n" for change in found.changes),
-        "checkpoints.txt": found.checkpoint.note.encode(),
+        "access.csv": _table(evidence_, objects).encode(),
+        "changes.jsonl": b"".join(chain.canonical(change).encode() + b"\n" for change in evidence_.changes),
+        "checkpoints.txt": evidence_.checkpoint.note.encode(),
         "applied.json": json.dumps(given, indent=1).encode(),
-        "report.html": _report(found, objects, asked, given).encode(),
+        "report.html": _report(evidence_, objects, question_body, given).encode(),
         "README.txt": (signed_archives.CHECKED.format(name=name) + FILES).encode(),
     }
-    signed_archives.write(target, "evidence", files, {"question": asked, "population": _population(found)})
-    return found
+    signed_archives.write(
+        target, "evidence", files, {"question": question_body, "population": _population(evidence_)}
+    )
+    return evidence_
 
 
-def _question(asked: Question, made: datetime) -> dict[str, Any]:
+def _question(question: Question, made: datetime) -> dict[str, Any]:
     return {
-        "object": {"type": asked.node.type, "id": asked.node.ref.id},
-        "as_of": asked.past.moment.isoformat(),
-        "revision": asked.past.revision,
-        "law": asked.node.kind,
-        "person": str(asked.person) if asked.person else None,
-        "sample": asked.sample,
-        "seed": asked.seed,
+        "object": {"type": question.node.type, "id": question.node.ref.id},
+        "as_of": question.past.moment.isoformat(),
+        "revision": question.past.revision,
+        "law": question.node.kind,
+        "person": str(question.person) if question.person else None,
+        "sample": question.sample,
+        "seed": question.seed,
         "made": made.isoformat(),
     }
 
 
-def _population(found: Evidence) -> dict[str, Any]:
-    return {**found.population, "query": found.query}
+def _population(evidence_: Evidence) -> dict[str, Any]:
+    return {**evidence_.population, "query": evidence_.query}
 
 
-def _table(found: Evidence, objects: dict[str, dict[str, str]]) -> str:
+def _table(evidence_: Evidence, objects: dict[str, dict[str, str]]) -> str:
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(
         ("principal", "name", "actions", "privilege", "allowed", "object", "via", "from", "until", "facts")
     )
-    for row in found.rows:
+    for row in evidence_.rows:
         for path in row["paths"] or [
             dict.fromkeys(("privilege", "allow", "object", "valid_from", "valid_until"))
         ]:
@@ -103,13 +105,13 @@ def _table(found: Evidence, objects: dict[str, dict[str, str]]) -> str:
 
 
 def _report(
-    found: Evidence, objects: dict[str, dict[str, str]], asked: dict[str, Any], given: dict[str, Any]
+    evidence_: Evidence, objects: dict[str, dict[str, str]], question: dict[str, Any], given: dict[str, Any]
 ) -> str:
     context = {
-        "found": found,
-        "asked": {**asked, "as_of": when(asked["as_of"]), "made": when(asked["made"])},
-        "rows": [{**row, "paths": [_way(path, objects) for path in row["paths"]]} for row in found.rows],
-        "changes": _told(found),
+        "found": evidence_,
+        "asked": {**question, "as_of": when(question["as_of"]), "made": when(question["made"])},
+        "rows": [{**row, "paths": [_way(path, objects) for path in row["paths"]]} for row in evidence_.rows],
+        "changes": _change_sentences(evidence_),
         "given": [_given(item) for item in given["backends"]],
         "kept": when(given["steps_kept_since"]),
     }
@@ -128,10 +130,10 @@ def _way(path: dict[str, Any], objects: dict[str, dict[str, str]]) -> dict[str, 
     return {**path, "label": label, "place": place, "window": ", ".join(window)}
 
 
-def _told(found: Evidence) -> list[dict[str, Any]]:
+def _change_sentences(evidence_: Evidence) -> list[dict[str, Any]]:
     """The changes in sentences: of each what it says of the facts that rows rest on."""
-    codes = found.codes
-    changes = [entry["change"] for entry in found.changes]
+    codes = evidence_.codes
+    changes = [entry["change"] for entry in evidence_.changes]
     events = {
         change["revision"]: [
             Event(**event) for event in change["events"] if event["data"].get("fact") in codes

@@ -32,7 +32,7 @@ LISTED = 1000
 
 def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
     """Gather the evidence of a review and write the archive; its rows stream."""
-    found = evidence.gather(review)
+    evidence_ = evidence.gather(review)
     with tempfile.TemporaryDirectory() as folder:
         paces = [
             {
@@ -43,7 +43,7 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
                 "kept": pace.kept,
                 "together": pace.together,
             }
-            for pace in found.paces
+            for pace in evidence_.paces
         ]
         files: dict[str, bytes | Path] = {
             POPULATION: _lines(Path(folder) / POPULATION, evidence.population_lines(review)),
@@ -51,15 +51,17 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
             "rows.csv": _table(Path(folder) / "rows.csv", review),
             "changes.jsonl": _lines(
                 Path(folder) / "changes",
-                (chain.canonical(change).encode() + b"\n" for change in found.changes),
+                (chain.canonical(change).encode() + b"\n" for change in evidence_.changes),
             ),
-            "checkpoints.txt": found.checkpoint.note.encode(),
-            "names.json": chain.canonical({"names": found.names, "paces": paces}).encode(),
-            "report.html": _report(found).encode(),
+            "checkpoints.txt": evidence_.checkpoint.note.encode(),
+            "names.json": chain.canonical({"names": evidence_.names, "paces": paces}).encode(),
+            "report.html": _report(evidence_).encode(),
             "README.txt": (signed_archives.CHECKED.format(name=name) + FILES).encode(),
         }
-        signed_archives.write(target, "review", files, {"review": found.about(), "population": found.counts})
-    return found
+        signed_archives.write(
+            target, "review", files, {"review": evidence_.about(), "population": evidence_.counts}
+        )
+    return evidence_
 
 
 def _lines(path: Path, lines: Iterable[bytes]) -> Path:
@@ -82,20 +84,20 @@ def _table(path: Path, review: Review) -> Path:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return " ".join(f"{name}={one}" for name, one in value.items())
+        return " ".join(f"{name}={part}" for name, part in value.items())
     return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _report(found: Evidence) -> str:
-    listed = [row for row, _ in zip(evidence.rows(found.review), range(LISTED), strict=False)]
+def _report(evidence_: Evidence) -> str:
+    listed = [row for row, _ in zip(evidence.rows(evidence_.review), range(LISTED), strict=False)]
     return render_to_string(
         "evidence/review.html",
         {
-            "found": found,
-            "review": found.review,
-            "about": found.about(),
-            "rows": [{**row, "by": found.names.get(row["decided_by"] or "", "")} for row in listed],
-            "exceptions": completion.listed(found.review, limit=LISTED),
+            "found": evidence_,
+            "review": evidence_.review,
+            "about": evidence_.about(),
+            "rows": [{**row, "by": evidence_.names.get(row["decided_by"] or "", "")} for row in listed],
+            "exceptions": completion.listed(evidence_.review, limit=LISTED),
             "limit": LISTED,
         },
     )

@@ -248,13 +248,13 @@ def _let_in(*places: Path) -> None:
     group = pwd.getpwnam(SYSTEM_USER).pw_gid
     for place in places:
         for directory in (place, *place.parents):
-            found = directory.stat()
-            if found.st_mode & 0o001 or (found.st_gid == group and found.st_mode & 0o010):
+            status = directory.stat()
+            if status.st_mode & 0o001 or (status.st_gid == group and status.st_mode & 0o010):
                 continue
-            private = not found.st_mode & 0o060
+            private = not status.st_mode & 0o060
             if private:
                 os.chown(directory, -1, group)
-            directory.chmod(found.st_mode & 0o777 | (0o010 if private else 0o001))
+            directory.chmod(status.st_mode & 0o777 | (0o010 if private else 0o001))
     programs = places[0]
     if not (programs / "postgres").stat().st_mode & 0o004:
         subprocess.run(["chmod", "-R", "go+rX", str(programs.parent)], check=True)

@@ -194,10 +194,10 @@ class Server:
 
 def package(name: str) -> Path:
     """Where a package's files are; importing it would run code that we have no use for."""
-    found = find_spec(name)
-    if found is None or found.origin is None:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
         raise CannotStart(f"the package {name} is not installed")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def short_directory(home: Path, name: str) -> Path:
@@ -210,9 +210,9 @@ def short_directory(home: Path, name: str) -> Path:
 
 def make_private(directory: Path, owner: int) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = directory.lstat()
-    if directory.is_symlink() or found.st_uid not in (owner, os.geteuid()):
+    status = directory.lstat()
+    if directory.is_symlink() or status.st_uid not in (owner, os.geteuid()):
         raise CannotStart(f"{directory} belongs to somebody else")
     directory.chmod(0o700)
-    if found.st_uid != owner:
+    if status.st_uid != owner:
         os.chown(directory, owner, -1)

@@ -71,10 +71,10 @@ def catalog_node(place: str) -> Node:
     ref = ObjectRef.parse("catalog", place)
     if not ref.path:
         raise BadName(f"`{place}` is no REALM/CATALOG")
-    found = find(ref)
-    if found is None:
+    node = find(ref)
+    if node is None:
         raise PolicyError(f"there is no catalog `{place}`")
-    return found
+    return node
 
 
 def connected_node(place: str) -> Node:
@@ -91,7 +91,7 @@ def principal(text: str) -> Principal:
 def known(text: str) -> Principal:
     """The principal written as `user:NAME`, of whom the site has heard.  Raises PolicyError, BadPrincipal."""
     ref = PrincipalRef.parse(text)
-    found = people.find(ref.kind, ref.name)
-    if found is None:
+    principal_ = people.find(ref.kind, ref.name)
+    if principal_ is None:
         raise PolicyError(f"there is no {text}")
-    return found
+    return principal_

@@ -148,9 +148,9 @@ def _clock() -> Iterator[Finding]:
     before = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
-        [there] = cursor.fetchone()
+        [server_time] = cursor.fetchone()
     middle = before + (timezone.now() - before) / 2
-    apart = abs((there - middle).total_seconds())
+    apart = abs((server_time - middle).total_seconds())
     text = f"this machine and the database are {apart:.1f} s apart"
     if apart > APART:
         yield Finding("clocks", WRONG, text, "Have both follow a time server: windows of access hang on it.")
@@ -223,8 +223,8 @@ def _checkpoints() -> Iterator[Finding]:
     for place in places:
         if isinstance(place, FilePlace):
             folder = next(parent for parent in place.path.parents if parent.exists())
-            there = place.path.exists()
-            if not (there or folder.is_dir()) or not os.access(place.path if there else folder, os.W_OK):
+            exists = place.path.exists()
+            if not (exists or folder.is_dir()) or not os.access(place.path if exists else folder, os.W_OK):
                 advice = "Let the site's user write there."
                 yield Finding("checkpoints", WRONG, f"{place.path} cannot be written", advice)
     kinds = [

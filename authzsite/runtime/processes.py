@@ -212,7 +212,7 @@ class Run:
 
     def _prepare(self) -> None:
         """Migrations, seals and the demo in one process; where nothing is migrated, web starts meanwhile."""
-        told = []
+        lines = []
         with subprocess.Popen(
             [sys.executable, "manage.py", "prepare"],
             cwd=CHECKOUT,
@@ -225,13 +225,13 @@ class Run:
         ) as process:
             try:
                 for line in process.stdout or ():
-                    told.append(line)
+                    lines.append(line)
                     self._hear(line)
             except BaseException:
                 process.kill()
                 raise
         if process.returncode:
-            sys.stderr.write("".join(told))
+            sys.stderr.write("".join(lines))
             raise Failed("`manage.py prepare` failed; its words are above")
 
     def _hear(self, line: str) -> None:

@@ -47,7 +47,7 @@ _WORST_FIRST = (Misconfigured, Transient, Rejected, Gone)
 def worst(errors: Sequence[BackendError]) -> BackendError:
     """The one of several that matters most, which says how many more there are."""
     first = min(
-        errors, key=lambda one: next(n for n, kind in enumerate(_WORST_FIRST) if isinstance(one, kind))
+        errors, key=lambda error: next(n for n, kind in enumerate(_WORST_FIRST) if isinstance(error, kind))
     )
     return type(first)(f"{first} (and {len(errors) - 1} more)") if len(errors) > 1 else first
 

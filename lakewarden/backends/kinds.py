@@ -123,8 +123,8 @@ class Kind:
         if unknown := set(self.needs) - set(NEEDS):
             raise ValueError(f"no kind is handed {', '.join(sorted(unknown))}")
         if not self.discovers:
-            found = {out_there: type for type, out_there in self.objects.items()}
-            object.__setattr__(self, "discovers", found)
+            by_type = {out_there: type for type, out_there in self.objects.items()}
+            object.__setattr__(self, "discovers", by_type)
 
     def address(self, values: Mapping[str, str]) -> str:
         """The URL for what a form says: host, port, user, password, database and the kind's own fields."""
@@ -152,19 +152,19 @@ def codes() -> tuple[str, ...]:
 def get(code: str) -> Kind:
     """The kind with this code.  Raises Misconfigured when there is none, or when it cannot be loaded."""
     if code not in codes():
-        known = ", ".join(codes())
-        raise Misconfigured(f"no backend of kind `{code}` is installed here; known are {known}")
+        names = ", ".join(codes())
+        raise Misconfigured(f"no backend of kind `{code}` is installed here; known are {names}")
     try:
         if code not in _built_in:
-            found = _plugged()[code].load()
+            kind = _plugged()[code].load()
         else:
             module, _, name = _built_in[code].partition(":")
-            found = getattr(import_module(module), name)
+            kind = getattr(import_module(module), name)
     except Exception as error:  # a package of others may fail in any way; only its own kind is lost by it
         raise Misconfigured(f"the backend `{code}` cannot be loaded: {error}") from error
-    if not isinstance(found, Kind) or found.code != code:
+    if not isinstance(kind, Kind) or kind.code != code:
         raise Misconfigured(f"the backend `{code}` is not the kind that it is named as")
-    return found
+    return kind
 
 
 def built() -> dict[str, Kind]:
@@ -196,6 +196,6 @@ def _loadable() -> Iterator[tuple[str, Kind]]:
 
 @cache
 def _plugged() -> dict[str, EntryPoint]:
-    found: Any = entry_points()  # before Python 3.10 a dictionary of groups
-    entries = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
+    points: Any = entry_points()  # before Python 3.10 a dictionary of groups
+    entries = points.select(group=GROUP) if hasattr(points, "select") else points.get(GROUP, ())
     return {entry.name: entry for entry in entries}

@@ -43,15 +43,15 @@ class Network:
                 rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             except (UnicodeError, ValueError):
                 raise OSError(f"{host!r} is no name of a host") from None
-            found = [_plain(str(row[4][0])) for row in {row[4]: row for row in rows}.values()]
+            plain = [_plain(str(row[4][0])) for row in {row[4]: row for row in rows}.values()]
         except OSError:
             if named:
                 raise Transient(f"{host} cannot be looked up") from None
             # in the same words as a host that is there: names of a network are not for everybody to try
             raise _refused(host) from None
-        if not found or not all(self._may(address, named=named) for address in found):
+        if not plain or not all(self._may(address, named=named) for address in plain):
             raise _refused(host)
-        return tuple(str(address) for address in found)
+        return tuple(str(address) for address in plain)
 
     def connected(
         self, host: str, connect: Callable[[str], T], failing: type[Exception] | tuple[type[Exception], ...]
@@ -67,11 +67,11 @@ class Network:
 
     def machine(self, host: str, port: int | str) -> str:
         """Where a host and port lead, the same for every spelling: its addresses, all near ones being one."""
-        found = {
+        machines = {
             "loopback" if ipaddress.ip_address(address).is_loopback else address
             for address in self.addresses(host)
         }
-        return f"{' '.join(sorted(found))} port {port}"
+        return f"{' '.join(sorted(machines))} port {port}"
 
     def check_folder(self, folder: str) -> None:
         """Raise Misconfigured unless LAKEWARDEN_CONNECT_ALLOW names the real folder, or one above it."""
@@ -96,10 +96,10 @@ class Network:
             return
         # the hosts that a driver opens: where an address is given beside a name, that
         hosts, given = _listed(parts, "host"), _listed(parts, "hostaddr")
-        found = hosts + given
-        if not found or not all(found):
+        networks = hosts + given
+        if not networks or not all(networks):
             raise Misconfigured("the URL must name its host, so that it can be judged")
-        for host in found:
+        for host in networks:
             try:
                 if host.startswith(("/", "@")):
                     self.socket_file(f"{host}/.s.PGSQL.{parts.get('port') or 5432}")
@@ -152,8 +152,8 @@ def _listed(parts: Mapping[str, str], name: str) -> list[str]:
 
 def _plain(text: str) -> Address:
     """An address as the kernel takes it: one of version 4 in the dress of version 6 is of version 4."""
-    found = ipaddress.ip_address(text.partition("%")[0])
-    return getattr(found, "ipv4_mapped", None) or found
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _name(host: str) -> str:

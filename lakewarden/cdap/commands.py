@@ -108,7 +108,7 @@ def _understood(text: str) -> tuple[Callable[[Words, Backend], str], Words]:
         words = command.words(given)
         if words is not None:
             return command.do, words
-    near = max(COMMANDS, key=lambda one: one.begins(given))
+    near = max(COMMANDS, key=lambda command: command.begins(given))
     if near.begins(given):
         raise BadCommand(f"this is no whole command; it goes: {near.pattern}")
     raise BadCommand(f"`{' '.join(given)}` is no command; `help` lists them")
@@ -157,8 +157,8 @@ def _revoke_all(words: Words, backend: Backend) -> str:
 
 
 def _list_privileges(words: Words, backend: Backend) -> str:
-    found = backend.privileges(_holder(words))
-    return table(("Authorizable", "Action"), [(str(target), action) for target, action in found])
+    privileges = backend.privileges(_holder(words))
+    return table(("Authorizable", "Action"), [(str(target), action) for target, action in privileges])
 
 
 def _create_role(words: Words, backend: Backend) -> str:
@@ -172,8 +172,8 @@ def _drop_role(words: Words, backend: Backend) -> str:
 
 
 def _list_roles(words: Words, backend: Backend) -> str:
-    found = backend.roles(_holder(words) if words else None)
-    return table(("Role",), [(name,) for name in found])
+    roles = backend.roles(_holder(words) if words else None)
+    return table(("Role",), [(name,) for name in roles])
 
 
 def _add_role(words: Words, backend: Backend) -> str:

@@ -55,11 +55,11 @@ def read_authorizable(value: object) -> Authorizable:
     type, parts = _type(value.get("entityType")), value.get("entityParts")
     if not isinstance(parts, Mapping) or any(not isinstance(key, str) for key in parts):
         raise BadEntity("An authorizable needs its entityParts.")
-    known = {key.lower(): part for key, part in parts.items()}
+    by_name = {key.lower(): part for key, part in parts.items()}
     names = parts_of(type)
-    if set(known) != set(names) or len(known) != len(parts):
+    if set(by_name) != set(names) or len(by_name) != len(parts):
         raise BadEntity(f"The entityParts of {type} are {', '.join(map(str.upper, names))}.")
-    return _made(type, [*(known[name] for name in names[:-1]), *_last(type, known[type])])
+    return _made(type, [*(by_name[name] for name in names[:-1]), *_last(type, by_name[type])])
 
 
 def write_entity(target: Authorizable) -> dict[str, str]:
@@ -67,10 +67,10 @@ def write_entity(target: Authorizable) -> dict[str, str]:
     fields = FIELDS[target.type]
     if target.type == "program" and len(target.parts) == len(fields) - 1:
         fields = ("namespace", "application", "program")
-    found = dict(zip(fields, target.parts))
-    if "type" in found and target.type == "program":
-        found["type"] = found["type"].capitalize()
-    return {**found, "entity": target.type.upper()}
+    wire = dict(zip(fields, target.parts))
+    if "type" in wire and target.type == "program":
+        wire["type"] = wire["type"].capitalize()
+    return {**wire, "entity": target.type.upper()}
 
 
 def write_authorizable(target: Authorizable) -> dict[str, Any]:

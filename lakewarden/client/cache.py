@@ -92,20 +92,22 @@ class Cache:
 
     def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
         """The decision on one question.  Raises ConsoleError when there is none."""
-        asked = read_question((subject, action, resource))
+        question = read_question((subject, action, resource))
         if not self.settings.on:
-            return self._client.check(*asked)
+            return self._client.check(*question)
         if self._silence.cut_off:
             # try again, not too often; raises while everything is refused
             if self._clock() < self._silence.again:
                 raise Unavailable(f"{self._silence.why}; {_REFUSING}")
-            self._load((asked.resource.realm, asked.subject))
-        within = self.settings.interval(asked.resource)
-        if within <= 0 or not is_data(asked.action):
-            return self._client.check(*asked)
-        key = (asked.resource.realm, asked.subject)
+            self._load((question.resource.realm, question.subject))
+        within = self.settings.interval(question.resource)
+        if within <= 0 or not is_data(question.action):
+            return self._client.check(*question)
+        key = (question.resource.realm, question.subject)
         snapshot = self._snapshot(key, within)
-        return self._client.check(*asked) if snapshot is None else _decided(snapshot, asked, self._clock())
+        return (
+            self._client.check(*question) if snapshot is None else _decided(snapshot, question, self._clock())
+        )
 
     def require(self, subject: Subject, action: str, resource: Resource) -> Decision:
         """The decision when it is a yes; else AccessDenied."""
@@ -119,11 +121,13 @@ class Cache:
         who = subject if isinstance(subject, Principal) else Principal.parse(subject)
         with self._lock:
             entry = self._kept.get((realm, who))
-        found: dict[str, frozenset[str]] = {}
+        privileges: dict[str, frozenset[str]] = {}
         for rule in entry.snapshot.slice.rules if entry else ():
             if rule.allow and rule.holds_at(self._clock()):
-                found[str(rule.object)] = found.get(str(rule.object), frozenset()) | {rule.privilege}
-        return found
+                privileges[str(rule.object)] = privileges.get(str(rule.object), frozenset()) | {
+                    rule.privilege
+                }
+        return privileges
 
     # What others tell
 
@@ -265,10 +269,10 @@ class Cache:
         with self._lock:
             before, forgotten = self._kept.get(key), self._forgotten
         try:
-            found = self._client.snapshot(*key, held=before.snapshot if before else None, now=now)
-            if found.revision < self._floor.get(key, 0):
+            snapshot = self._client.snapshot(*key, held=before.snapshot if before else None, now=now)
+            if snapshot.revision < self._floor.get(key, 0):
                 raise BadSnapshot(
-                    "older", f"the console answers revision {found.revision}, older than before"
+                    "older", f"the console answers revision {snapshot.revision}, older than before"
                 )
         except (BadCredentials, MayNotAsk):
             with self._lock:
@@ -280,7 +284,7 @@ class Cache:
                 if self._silence.failed >= self.settings.failures:
                     self._cut_off()
             raise
-        return self._keep(key, Kept(found, now), forgotten)
+        return self._keep(key, Kept(snapshot, now), forgotten)
 
     def _cut_off(self) -> None:
         """Refuse everything until a refresh succeeds."""

@@ -44,9 +44,9 @@ def key_of(name: str) -> str:
 
 def changes(transport: Transport, realm: str, after: int | None = None) -> Iterator[Touched]:
     """What changes in a realm after a revision, until the console ends it.  Raises ConsoleError."""
-    asked = {"realm": realm} if after is None else {"realm": realm, "after": after}
+    query = {"realm": realm} if after is None else {"realm": realm, "after": after}
     fields: dict[str, str] = {}
-    for line in transport.lines(STREAM, asked, silence=SILENCE):
+    for line in transport.lines(STREAM, query, silence=SILENCE):
         name, _, value = line.partition(":")
         if line == "":
             if fields.get("event") in ("ready", "touched"):

@@ -176,16 +176,16 @@ class Client:
 
     def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
         """The decision on one question.  Raises ConsoleError when there is none."""
-        asked = read_question((subject, action, resource))
-        return self._decision(asked, self._transport.post("/access/v1/evaluation", _wire(asked)))
+        question = read_question((subject, action, resource))
+        return self._decision(question, self._transport.post("/access/v1/evaluation", _wire(question)))
 
     def check_many(self, questions: Iterable[Asked]) -> list[Decision]:
         """The decisions in the order asked, 500 questions a call.  Raises ConsoleError when one lacks."""
-        asked = [read_question(each) for each in questions]
-        found: list[Decision] = []
-        for start in range(0, len(asked), BATCH):
-            found += self._batch(asked[start : start + BATCH])
-        return found
+        questions_read = [read_question(each) for each in questions]
+        decisions: list[Decision] = []
+        for start in range(0, len(questions_read), BATCH):
+            decisions += self._batch(questions_read[start : start + BATCH])
+        return decisions
 
     def require_many(self, questions: Iterable[Asked]) -> list[Decision]:
         """The decisions when all are yes; else AccessDenied with every refusal at once."""
@@ -211,19 +211,19 @@ class Client:
         if reply.value is None and held is not None:
             held.check(time.time() if now is None else now)
             return held
-        found = Snapshot.read(reply.value or {}, now=now)
-        whose = found.principal if principal is None else principal
-        if found.realm != realm or str(found.principal) != str(held.principal if held else whose):
+        snapshot = Snapshot.read(reply.value or {}, now=now)
+        whose = snapshot.principal if principal is None else principal
+        if snapshot.realm != realm or str(snapshot.principal) != str(held.principal if held else whose):
             raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of somebody else")
-        return found
+        return snapshot
 
     def snapshot_document(self, realm: str, principal: Subject | None = None) -> dict[str, Any]:
         """The snapshot as it was sent, to be kept and read later by `Snapshot.read`.  Raises ConsoleError."""
         return self._snapshot(realm, principal, "").value or {}
 
     def _snapshot(self, realm: str, principal: Subject | None, etag: str) -> Reply:
-        asked = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
-        return self._transport.get(SNAPSHOT, asked, etag=etag)
+        query = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
+        return self._transport.get(SNAPSHOT, query, etag=etag)
 
     def changes(self, realm: str, after: int | None = None) -> Iterator[changes.Touched]:
         """Whose answers change in a realm, as it happens, after a revision; ends when the console ends it.
@@ -236,28 +236,28 @@ class Client:
         """Everybody of a kind who may do it to the object, page by page.  Raises ConsoleError."""
         ref = resource if isinstance(resource, ObjectRef) else parse_resource(resource)
         body = {"subject": {"type": kind}, "action": {"name": action}, "resource": _entity(ref.type, ref.id)}
-        for found in self._found("subject", body):
-            yield Principal(self._field(found, "type"), self._field(found, "id"))
+        for item in self._results("subject", body):
+            yield Principal(self._field(item, "type"), self._field(item, "id"))
 
     def where_may(self, subject: Subject, action: str, type_: str) -> Iterator[ObjectRef]:
         """Every object of a type on which the action is allowed, page by page.  Raises ConsoleError."""
         who = subject if isinstance(subject, Principal) else Principal.parse(subject)
         resource = {"type": type_}
         body = {"subject": _entity(who.kind, who.name), "action": {"name": action}, "resource": resource}
-        for found in self._found("resource", body):
-            yield ObjectRef.parse(self._field(found, "type"), self._field(found, "id"))
+        for item in self._results("resource", body):
+            yield ObjectRef.parse(self._field(item, "type"), self._field(item, "id"))
 
     def what_may(self, subject: Subject, resource: Resource) -> list[str]:
         """The names of what may be done to the object.  Raises ConsoleError."""
-        asked = _wire(read_question((subject, "", resource)))
-        body = {name: asked[name] for name in ("subject", "resource")}
-        return [self._field(found, "name") for found in self._found("action", body)]
+        query = _wire(read_question((subject, "", resource)))
+        body = {name: query[name] for name in ("subject", "resource")}
+        return [self._field(item, "name") for item in self._results("action", body)]
 
     def explain(self, subject: Subject, action: str, resource: Resource) -> dict[str, Any]:
         """The decision as a tree, as the console words it.  Raises ConsoleError."""
         who, name, ref = read_question((subject, action, resource))
-        asked = {"principal": str(who), "action": name, "resource": ref.id, "type": ref.type}
-        return self._transport.get("/authz/v1/explain", asked).value or {}
+        query = {"principal": str(who), "action": name, "resource": ref.id, "type": ref.type}
+        return self._transport.get("/authz/v1/explain", query).value or {}
 
     def simulate(
         self,
@@ -274,12 +274,12 @@ class Client:
         Each change is as `POST /authz/v1/simulate` takes it.  With `replay_days`, uses of the last days are
         decided again.  A large effect is waited for; `progress` hears how far it is.
         """
-        asked = [_wire(read_question(each)) for each in questions]
+        questions_read = [_wire(read_question(each)) for each in questions]
         return simulations.simulate(
             self._transport,
             realm,
             changes,
-            questions=asked,
+            questions=questions_read,
             replay_days=replay_days,
             cursor=cursor,
             progress=progress,
@@ -342,8 +342,10 @@ class Client:
         All questions are about one subject and realm; `lasts` is ISO 8601 (`P30D`), none for no end.  A `key`
         of your own, such as a run's name, makes the same request one however often the job runs.
         """
-        asked = [_wire(read_question(each)) for each in questions]
-        return access_requests.ask(self._transport, asked, reason, lasts=lasts, ticket=ticket, key=key)
+        questions_read = [_wire(read_question(each)) for each in questions]
+        return access_requests.ask(
+            self._transport, questions_read, reason, lasts=lasts, ticket=ticket, key=key
+        )
 
     def request(self, number: int) -> access_requests.Request:
         """A request as it stands now.  Raises ConsoleError."""
@@ -361,7 +363,7 @@ class Client:
         """
         self._transport.post("/authz/v1/uses", {"realm": realm, "run": run, "uses": list(uses)})
 
-    def _found(self, what: str, body: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+    def _results(self, what: str, body: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
         page: dict[str, object] = {"limit": PAGE}
         seen: set[object] = set()
         while True:
@@ -377,16 +379,16 @@ class Client:
             seen.add(token)
             page = {"limit": PAGE, "token": token}
 
-    def _field(self, found: Mapping[str, Any], name: str) -> str:
-        value = found.get(name)
+    def _field(self, item: Mapping[str, Any], name: str) -> str:
+        value = item.get(name)
         if not isinstance(value, str):
             raise Unavailable(f"{self._transport.url} did not answer the search")
         return value
 
-    def _object(self, found: object) -> ObjectRef | None:
-        if not isinstance(found, Mapping):
+    def _object(self, value: object) -> ObjectRef | None:
+        if not isinstance(value, Mapping):
             return None
-        return ObjectRef.parse(self._field(found, "type"), self._field(found, "id"))
+        return ObjectRef.parse(self._field(value, "type"), self._field(value, "id"))
 
     def _batch(self, asked: list[Question]) -> list[Decision]:
         body = {"evaluations": [_wire(question) for question in asked]}

@@ -74,11 +74,11 @@ class FreshSnapshot:
         now = self._clock()
         if self._client is not None and self._due(now):
             self._refreshed(now)
-        found = self._snapshot
-        if found is None:
+        snapshot = self._snapshot
+        if snapshot is None:
             raise self._why or Unavailable("there is no snapshot to decide by; everything is refused")
-        found.check(now)
-        return found
+        snapshot.check(now)
+        return snapshot
 
     def refresh(self) -> Snapshot:
         """Ask now, whatever is held.  Raises ConsoleError."""
@@ -99,14 +99,16 @@ class FreshSnapshot:
     def _due(self, now: float) -> bool:
         if now < self._asked:  # the clock was set back
             return True
-        found = self._snapshot
+        snapshot = self._snapshot
         return now >= self._next or (
-            found is not None and now >= found.good_until and now >= self._asked + min(PAUSE, self._refresh)
+            snapshot is not None
+            and now >= snapshot.good_until
+            and now >= self._asked + min(PAUSE, self._refresh)
         )
 
     def _refreshed(self, now: float) -> None:
-        found = self._snapshot
-        good = found is not None and now < found.good_until
+        snapshot = self._snapshot
+        good = snapshot is not None and now < snapshot.good_until
         if not (good and self._failed):
             # whoever has something good to go by does not wait for another thread that asks
             self._ask_in_turn(now, wait=not good)
@@ -128,9 +130,9 @@ class FreshSnapshot:
         assert self._client is not None  # noqa: S101 - those that ask nobody do not come here
         held, dropped, self._asked = self._snapshot, self._dropped, now
         try:
-            found = self._client.snapshot(self.realm, self.principal, held=held, now=now)
-            if found.revision < self._floor:
-                raise BadSnapshot("older", _OLDER.format(found.revision, self._floor))
+            snapshot = self._client.snapshot(self.realm, self.principal, held=held, now=now)
+            if snapshot.revision < self._floor:
+                raise BadSnapshot("older", _OLDER.format(snapshot.revision, self._floor))
         except ConsoleError as error:
             self._failed, self._why = self._failed + 1, error
             refused = isinstance(error, (BadCredentials, MayNotAsk, BadQuestion))
@@ -145,7 +147,7 @@ class FreshSnapshot:
             # counted from here: a console that hangs must not delay the very next decision again
             self._next = self._clock() + (self._refresh if self._snapshot else min(PAUSE, self._refresh))
         else:
-            self._snapshot, self._why, self._failed, self._floor = found, None, 0, found.revision
+            self._snapshot, self._why, self._failed, self._floor = snapshot, None, 0, snapshot.revision
             # what was dropped meanwhile may be older than the reason for it
             self._next = now + self._refresh if dropped == self._dropped else float("-inf")
 

@@ -53,8 +53,8 @@ def drift(line: Transport, realm: str) -> dict[str, Any]:
 
 def read_from(line: Transport, source: str, text: str, *, realm: str, catalog: str = "") -> dict[str, Any]:
     """What another system wrote, as a policy file and a report.  Raises ConsoleError."""
-    asked = {"system": source, "text": text, "realm": realm, "catalog": catalog}
-    return line.post(f"{POLICIES}/import", asked)
+    body = {"system": source, "text": text, "realm": realm, "catalog": catalog}
+    return line.post(f"{POLICIES}/import", body)
 
 
 def report(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -118,8 +118,8 @@ def applied(done: Mapping[str, Any]) -> str:
         steps = sum(done[name]["count"] for name in ("adds", "changes", "removals"))
         return f"{steps:,} steps applied to {done['realm']}"
     who = " or ".join(waits["deciders"]) or "somebody who may grant in the realm (nobody can yet)"
-    asked = f"request {waits['request']}, page {waits['page']}, until {waits['lapses_at']}"
-    return f"nothing applied: the plan waits for approval by {who} ({asked}); then apply it again"
+    waiting = f"request {waits['request']}, page {waits['page']}, until {waits['lapses_at']}"
+    return f"nothing applied: the plan waits for approval by {who} ({waiting}); then apply it again"
 
 
 def lines(planned: Mapping[str, Any]) -> Iterator[str]:

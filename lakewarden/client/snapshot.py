@@ -107,11 +107,11 @@ class Snapshot:
         now = time.time() if now is None else now
         wire = _checked(_object(data))
         try:
-            found = _snapshot(wire, now)
+            snapshot = _snapshot(wire, now)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, BadPrincipal, UnknownDialect):
             raise BadSnapshot("unreadable", "the snapshot is not laid out as it should be") from None
-        found.check(now)
-        return found
+        snapshot.check(now)
+        return snapshot
 
     def check(self, now: float) -> None:
         """Raise BadSnapshot unless the snapshot may be gone by at `now`."""
@@ -191,11 +191,11 @@ class Snapshot:
         types = dialects.get(self.dialect).type_path(ref.type, len(ref.path)) or ()
         for length in range(len(types), 0, -1):
             own = key_of(ObjectRef(types[length - 1], ref.realm, ref.path[:length]))
-            known = [key for key in self._spellings.get(any_case(own), ()) if not key.startswith("?")]
-            if len(known) == 1 and own not in known:
-                found = ObjectRef.parse(*known[0].split(":", 1))
-                return ObjectRef(ref.type, ref.realm, (*found.path, *ref.path[length:]))
-            if known:
+            keys = [key for key in self._spellings.get(any_case(own), ()) if not key.startswith("?")]
+            if len(keys) == 1 and own not in keys:
+                object_ref = ObjectRef.parse(*keys[0].split(":", 1))
+                return ObjectRef(ref.type, ref.realm, (*object_ref.path, *ref.path[length:]))
+            if keys:
                 break
         return ref
 
@@ -205,13 +205,13 @@ class Snapshot:
         if types is None:
             return []
         root = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)))
-        found: list[Lineage] = [(root,)]
+        lineages: list[Lineage] = [(root,)]
         for depth, type_ in enumerate(types, start=1):
             each = ObjectRef(type_, self.realm, ref.path[:depth])
             keys = dict.fromkeys((self._key(each), *also(key_in(law, each))))
             steps = [tuple(Level(type_, key) for key in (*self._above(each, key), key)) for key in keys]
-            found = [(*above, *step) for above in found for step in steps]
-        return found
+            lineages = [(*above, *step) for above in lineages for step in steps]
+        return lineages
 
     def _other_spellings(self, key: str) -> Iterable[str]:
         folded = any_case(key)
@@ -221,12 +221,12 @@ class Snapshot:
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
         """The keys that the facts speak of, by what they are in any case."""
-        found: dict[str, list[str]] = {}
+        spellings: dict[str, list[str]] = {}
         ruled = (str(rule.object) for rule in self.slice.rules)
         placed = (key_of(ref) for refs in self.locations.values() for ref in refs)
         for key in {*ruled, *self.apart, *placed, *self.off}:
-            found.setdefault(any_case(key), []).append(key)
-        return {folded: sorted(keys) for folded, keys in found.items()}
+            spellings.setdefault(any_case(key), []).append(key)
+        return {folded: sorted(keys) for folded, keys in spellings.items()}
 
     def decide(
         self, action: str, ref: ObjectRef, *, now: float | None = None, lineage: Lineage | None = None
@@ -271,9 +271,9 @@ class Snapshot:
         for place in above(location):
             if self._veils(place):
                 return None
-            found = self.locations.get(place)
-            if found is not None:
-                return found[0] if len(found) == 1 else None
+            refs = self.locations.get(place)
+            if refs is not None:
+                return refs[0] if len(refs) == 1 else None
         return None
 
     def nearest(self, location: str) -> tuple[ObjectRef, ...]:
@@ -301,7 +301,7 @@ class Snapshot:
         first = inside_of(place)
         places = self._sorted
         start = bisect.bisect_left(places, first)
-        return list(itertools.takewhile(lambda one: one.startswith(first), places[start:]))
+        return list(itertools.takewhile(lambda place: place.startswith(first), places[start:]))
 
     @functools.cached_property
     def _sorted(self) -> list[str]:
@@ -409,9 +409,9 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         if law.ignores_case
         else [name if isinstance(name, str) else ":".join(name) for name in names]
     )
-    found: dict[str, tuple[str, ...]] = {}
+    ways: dict[str, tuple[str, ...]] = {}
     for folded, number in wire["spellings"]:
-        found[folded] = (*found.get(folded, ()), keys[number])
+        ways[folded] = (*ways.get(folded, ()), keys[number])
     return Snapshot(
         realm=wire["realm"],
         principal=principal,
@@ -425,8 +425,8 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         locations=_locations(wire["locations"], wire["names"]),
         hidden=frozenset((*wire["hidden"], *(key for key in keys if key.startswith("?")))),
         salt=wire["salt"],
-        apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
-        hidden_spellings=found,
+        apart={keys[number]: tuple(keys[each] for each in way) for number, way in wire["apart"]},
+        hidden_spellings=ways,
         off=frozenset(keys[item] for item in wire["off"]) if wire["schema"] == SCHEMA_OFF else frozenset(),
     )
 
@@ -455,17 +455,20 @@ def _rule(row: list[Any], keys: list[str], ways: list[tuple[Station, ...]]) -> R
 
 
 def _locations(wire: Mapping[str, int | list[int]], names: list[Any]) -> dict[str, tuple[ObjectRef, ...]]:
-    found: dict[str, tuple[ObjectRef, ...]] = {}
+    locations: dict[str, tuple[ObjectRef, ...]] = {}
     for text, on in wire.items():
         place = normal(text)
         if place is not None:
             numbers = on if isinstance(on, list) else [on]
-            found[place] = (*found.get(place, ()), *(ObjectRef.parse(*names[number]) for number in numbers))
-    return found
+            locations[place] = (
+                *locations.get(place, ()),
+                *(ObjectRef.parse(*names[number]) for number in numbers),
+            )
+    return locations
 
 
 def _seconds(moment: str) -> float:
-    found = datetime.fromisoformat(moment)
-    if found.tzinfo is None:
+    seconds = datetime.fromisoformat(moment)
+    if seconds.tzinfo is None:
         raise ValueError("a moment without its zone")
-    return found.timestamp()
+    return seconds.timestamp()

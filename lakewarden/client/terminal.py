@@ -26,13 +26,13 @@ def why(explained: Mapping[str, Any]) -> Iterator[str]:
 def _branch(tree: Mapping[str, Any], depth: int) -> Iterator[str]:
     what = tree.get("label") or tree.get("privilege") or tree.get("kind")
     kind = {"all": "all of", "any": "one of"}.get(str(tree.get("kind")), "")
-    told = f"{kind}: {what}" if kind and what != tree.get("kind") else kind or what
+    label = f"{kind}: {what}" if kind and what != tree.get("kind") else kind or what
     if tree.get("kind") == "owner":
-        told = "ownership"
+        label = "ownership"
     ways = "; ".join(sorted(set(_ways(tree.get("rules") or ()))))
     notes = [", denied"] if tree.get("denied") else []
     notes += [f" ({ways})"] if ways else []
-    yield f"{'  ' * depth}{'yes' if tree.get('holds') else 'no '} {told}{_on(tree)}{''.join(notes)}"
+    yield f"{'  ' * depth}{'yes' if tree.get('holds') else 'no '} {label}{_on(tree)}{''.join(notes)}"
     for child in tree.get("children") or ():
         yield from _branch(child, depth + 1)
 
@@ -45,8 +45,8 @@ def _ways(rules: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def _on(told: Mapping[str, Any]) -> str:
-    ref = told.get("object") or {}
+def _on(lack: Mapping[str, Any]) -> str:
+    ref = lack.get("object") or {}
     return f" on {ref.get('type')} {ref.get('id')}" if ref else ""
 
 

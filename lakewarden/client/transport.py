@@ -273,12 +273,12 @@ def received(answer: Any, deadline: float) -> bytes:
         return content
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            found = file.read(MAX_UNPACKED + 1)
+            body = file.read(MAX_UNPACKED + 1)
     except (OSError, EOFError, zlib.error):
         raise Unavailable("the answer cannot be unpacked") from None
-    if len(found) > MAX_UNPACKED:
+    if len(body) > MAX_UNPACKED:
         raise Unavailable(f"the answer is larger than {MAX_UNPACKED} bytes")
-    return found
+    return body
 
 
 def _message(error: urllib.error.HTTPError, deadline: float) -> str:
@@ -289,8 +289,8 @@ def _message(error: urllib.error.HTTPError, deadline: float) -> str:
         return "no reason given"
     except ValueError:
         return str(error.reason)
-    told = value.get("detail") if isinstance(value, dict) else value
-    return told if isinstance(told, str) else text
+    message = value.get("detail") if isinstance(value, dict) else value
+    return message if isinstance(message, str) else text
 
 
 def _tls(ca: str | None) -> ssl.SSLContext:

@@ -90,8 +90,8 @@ self_ = Atom(SELF)
 @cache
 def ways(condition: Condition) -> tuple[Way, ...]:
     """Every smallest set of atoms that makes the condition hold, in reading order."""
-    found = list(dict.fromkeys(_ways(condition)))
-    return tuple(way for way in found if not any(other < way for other in found))
+    ways_ = list(dict.fromkeys(_ways(condition)))
+    return tuple(way for way in ways_ if not any(other < way for other in ways_))
 
 
 def numbered(condition: Condition, numbers: Mapping[Atom, int]) -> tuple[int, ...]:

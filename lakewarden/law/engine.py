@@ -155,9 +155,9 @@ def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> 
     law = dialects.get(slice.dialect)
     if law.by_text:
         return bool(decide(slice, privilege, lineage, now=now))
-    known = law.privilege(privilege)
-    found = reach(at(slice, now), law, lineage)
-    return known is not None and found is not None and bool(found[0] & ~found[1] & known.bit)
+    privilege_ = law.privilege(privilege)
+    rules = reach(at(slice, now), law, lineage)
+    return privilege_ is not None and rules is not None and bool(rules[0] & ~rules[1] & privilege_.bit)
 
 
 def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) -> Visibility:
@@ -203,11 +203,11 @@ def reach(slice: Slice, law: Dialect, lineage: Lineage, also: Lineage = ()) -> R
         if step is None:
             return None
         mask, owner, steps = step
-        found = get(key)
-        if found is not None:
-            allow |= found[0] & mask
-            deny |= found[1] & mask
-            if found[2]:
+        rules = get(key)
+        if rules is not None:
+            allow |= rules[0] & mask
+            deny |= rules[1] & mask
+            if rules[2]:
                 owned |= owner
     if also:
         beside = reach(slice, law, also) if also[0] == lineage[0] else None
@@ -232,22 +232,22 @@ def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
 
 
 def _reason(slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Lineage) -> str:
-    found = reach(slice, law, lineage, also)
-    if found is None:
+    rules = reach(slice, law, lineage, also)
+    if rules is None:
         return UNKNOWN_OBJECT
-    asked = test.operation
-    if asked.membership:
+    operation = test.operation
+    if operation.membership:
         if not slice.member:
             return NOT_A_MEMBER
         if slice.mode != "on":
-            return _unguarded(slice, asked)
-    if asked.beside and not any(level.type == asked.beside for level in (*lineage, *also)):
+            return _unguarded(slice, operation)
+    if operation.beside and not any(level.type == operation.beside for level in (*lineage, *also)):
         return INCOMPLETE
-    allow, deny, owned = found
+    allow, deny, owned = rules
     ways = test.ways
     if test.whole:
         key = lineage[-1].key if lineage else _NOBODY
-        if holds(ways, word(slice, law, found, key)):
+        if holds(ways, word(slice, law, rules, key)):
             return ALLOWED
         return DENIED if holds(ways, word(slice, law, (allow, 0, owned), key)) else MISSING
     if holds(ways, allow & ~deny | owned):
@@ -263,20 +263,20 @@ def _reason_by_text(
     also: Lineage,
     inside: Sequence[Lineage] | None,
 ) -> str:
-    asked = test.operation
+    operation = test.operation
     if (lineage and not pattern_levels.known(law, lineage)) or (also and also[0] != lineage[0]):
         return UNKNOWN_OBJECT
-    if lineage and asked.membership and slice.mode != "on":
-        return _unguarded(slice, asked) if slice.member else NOT_A_MEMBER
-    if (asked.beside and not also) or (asked.each and inside is None):
+    if lineage and operation.membership and slice.mode != "on":
+        return _unguarded(slice, operation) if slice.member else NOT_A_MEMBER
+    if (operation.beside and not also) or (operation.each and inside is None):
         return INCOMPLETE
     if not holds(
         test.ways, pattern_levels.word(slice, law, test, lineage, also) if lineage else bare(slice, law)
     ):
         return MISSING
     for each in each_of(test, inside) if inside else ():
-        one = law.test(asked.each, each[-1].type)
-        if one is None or _reason_by_text(slice, law, one, each, (), None) != ALLOWED:
+        text_test = law.test(operation.each, each[-1].type)
+        if text_test is None or _reason_by_text(slice, law, text_test, each, (), None) != ALLOWED:
             return MISSING
     return ALLOWED
 
@@ -292,9 +292,9 @@ def bare(slice: Slice, law: Dialect) -> int:
     return sum(law.numbers[Atom(kind)] for kind, true in kinds if true)
 
 
-def _unguarded(slice: Slice, asked: Operation) -> str:
+def _unguarded(slice: Slice, operation: Operation) -> str:
     """The answer to members where authorization does not decide; an unknown mode is no reason for a yes."""
-    if slice.mode == "pass-through" or (slice.mode == "off" and not asked.access_control):
+    if slice.mode == "pass-through" or (slice.mode == "off" and not operation.access_control):
         return ALLOWED
     return REALM_OFF
 

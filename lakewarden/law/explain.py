@@ -116,11 +116,11 @@ def explain(
     if not test.operation.each:
         return _by_law(decision, ground, test)
     itself, contents = _alone(decision, ground, test), each_of(test, inside or ())
-    known = contents if itself.because else [item for item in contents if shows(slice, item, now=now)]
-    each = [_ground(slice, law, item, (), {}, now) for item in known]
+    visible = contents if itself.because else [item for item in contents if shows(slice, item, now=now)]
+    each = [_ground(slice, law, item, (), {}, now) for item in visible]
     tests = [law.test(test.operation.each, item.levels[-1].type) for item in each]
-    parts = [_alone(decision, one, its) for one, its in zip(each, tests) if its is not None]
-    if len(known) < len(contents):
+    parts = [_alone(decision, question, its) for question, its in zip(each, tests) if its is not None]
+    if len(visible) < len(contents):
         parts.append(_unnamed(decision, law, test, lineage))
     return _together(decision, test, [itself, *parts])
 
@@ -240,8 +240,10 @@ class _Ground:
         self.rules = [rule for rule in live if self._counts(rule, levels[depth[rule.object]])]
 
     def _counts(self, rule: Rule, level: Level) -> bool:
-        known = self.law.privilege(rule.privilege)
-        return rule.allow if rule.privilege == OWNER else known is not None and level.type in known.binds
+        privilege = self.law.privilege(rule.privilege)
+        return (
+            rule.allow if rule.privilege == OWNER else privilege is not None and level.type in privilege.binds
+        )
 
     def allows(self, atom: Atom) -> tuple[Rule, ...]:
         """The rules that give what a right or owner atom asks for, denials apart."""
@@ -459,7 +461,7 @@ def _node(condition: Condition, ground: _Ground, way: Way | None) -> Node:
 
 def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
     """One right with what gives or denies it; where nothing does, the object that it would have to be on."""
-    known = ground.law.privileges.get(atom.name)
+    privilege = ground.law.privileges.get(atom.name)
     other = "Anything in it" if atom.kind == BELOW else atom.name
     denials = ground.denials(atom)
     rules = denials or ground.allows(atom)
@@ -467,8 +469,8 @@ def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
     return Node(
         holds=ground.holds(atom),
         kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
-        label=known.label if known else other,
-        privilege=known.code if known else "",
+        label=privilege.label if privilege else other,
+        privilege=privilege.code if privilege else "",
         object=key,
         object_type=next((level.type for level in ground.levels if level.key == key), ""),
         name=ground.name(key),
@@ -481,8 +483,8 @@ def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
 def _choice(condition: AnyOf, ground: _Ground, way: Way | None) -> Node:
     """A choice shows only what could apply here, and lights the one branch that the way takes."""
     parts = [part for part in condition.parts if _applies(part, ground)]
-    taken = next((part for part in parts if way is not None and any(w <= way for w in ways(part))), None)
-    children = tuple(_node(part, ground, way if part is taken else None) for part in parts)
+    chosen = next((part for part in parts if way is not None and any(w <= way for w in ways(part))), None)
+    children = tuple(_node(part, ground, way if part is chosen else None) for part in parts)
     return Node(any(child.holds for child in children), "any", children=children, needed=way is not None)
 
 

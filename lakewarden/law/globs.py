@@ -67,8 +67,8 @@ class _Piece:
         if self.form is None:
             place = text.find(self.text, start, end)
             return -1 if place < 0 else place + self.length
-        found = self.form.search(text, start, end)
-        return -1 if found is None else found.end()
+        match = self.form.search(text, start, end)
+        return -1 if match is None else match.end()
 
 
 @lru_cache(maxsize=4096)

@@ -16,12 +16,12 @@ from lakewarden.record.expected import Expected, a_time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        keys = notes.public_keys(_text(asked.key))
-        kept = asked.checkpoints.read_text(encoding="utf-8") if asked.checkpoints else ""
-        expected = Expected(asked.object, asked.as_of or "", kept)
-        found = bundle.check(asked.archive, keys, asked.person, expected, asked.record)
+        keys = notes.public_keys(_text(options.key))
+        kept = options.checkpoints.read_text(encoding="utf-8") if options.checkpoints else ""
+        expected = Expected(options.object, options.as_of or "", kept)
+        verdict = bundle.check(options.archive, keys, options.person, expected, options.record)
     except (Broken, notes.BadNote) as broken:
         sys.stderr.write(f"broken: {broken}\n")
         return 1
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnicodeDecodeError:
         sys.stderr.write("the key and the checkpoints are text; one of these files is none\n")
         return 2
-    sys.stdout.write("".join(f"{line}\n" for line in found.lines))
+    sys.stdout.write("".join(f"{line}\n" for line in verdict.lines))
     return 0
 
 

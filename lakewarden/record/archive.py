@@ -80,13 +80,13 @@ def _sha256(blocks: Iterator[bytes]) -> str:
 def manifest_in(archive: zipfile.ZipFile, keys: Keys) -> dict[str, Any]:
     """The manifest, once its signature and every file's digest were found good."""
     text = archive.read(MANIFEST)
-    said = archive.read(SIGNATURE)
-    line = said.decode(errors="replace").split()
+    signed = archive.read(SIGNATURE)
+    line = signed.decode(errors="replace").split()
     key = next((item for item in keys if len(line) == 3 and line[1] == item.name), None)
     if key is None:
         raise Broken(f"{SIGNATURE} was changed, or is not by {keys[0].name}")
     signature = notes.decoded(line[2])[4:]
-    if said != signature_line(key, signature):  # a signature is written in one way
+    if signed != signature_line(key, signature):  # a signature is written in one way
         raise Broken(f"{SIGNATURE} was changed")
     try:
         notes.check(key, signature, text)
@@ -106,9 +106,9 @@ def _same_files(archive: zipfile.ZipFile, listed: Mapping[str, Mapping[str, Any]
         raise Broken(
             f"files were added or removed: {', '.join(sorted(set(names) ^ wanted)) or 'one is there twice'}"
         )
-    for name, said in listed.items():
+    for name, digest in listed.items():
         with archive.open(name) as file:
-            if _sha256(iter(lambda file=file: file.read(BLOCK), b"")) != said["sha256"]:  # type: ignore[misc]
+            if _sha256(iter(lambda file=file: file.read(BLOCK), b"")) != digest["sha256"]:  # type: ignore[misc]
                 raise Broken(f"{name} was changed")
 
 
@@ -119,15 +119,15 @@ def unchanged(entry: Mapping[str, Any]) -> None:
 
 def signed_roots(archive: zipfile.ZipFile, keys: Keys, name: str, log: str) -> Roots:
     """What the notes of a file say of a log; there is one at least.  Raises Broken, BadNote."""
-    found: Roots = {}
+    roots: Roots = {}
     for text in notes.each(archive.read(name).decode()):
         checkpoint = notes.opened_by(text, keys)
         if checkpoint.log != log:
             raise Broken(f"a checkpoint in {name} is of {checkpoint.log}, not of {log}")
-        found.setdefault(checkpoint.size, set()).add(checkpoint.root)
-    if not found:
+        roots.setdefault(checkpoint.size, set()).add(checkpoint.root)
+    if not roots:
         raise Broken("there is no checkpoint, so nothing is proved")
-    return found
+    return roots
 
 
 def proved(archive: zipfile.ZipFile, head: notes.Checkpoint) -> Iterator[Mapping[str, Any]]:

@@ -46,12 +46,12 @@ def check(
     Evidence about an object is held against the archive of the whole `record`, where there is one.
     Raises Broken, OSError when there is no such file.
     """
-    known = (keys,) if isinstance(keys, notes.PublicKey) else keys
+    public_keys = (keys,) if isinstance(keys, notes.PublicKey) else keys
     with _opened(path) as archive:
         if record is None:
-            return _check(archive, known, person, expected)
+            return _check(archive, public_keys, person, expected)
         with _opened(record) as whole:
-            return _check(archive, known, person, expected, whole)
+            return _check(archive, public_keys, person, expected, whole)
 
 
 @contextmanager
@@ -76,14 +76,14 @@ def _check(
     manifest = manifest_in(archive, keys)
     if differs := expected.differs(manifest):
         raise Broken(differs)
-    kept, gone = expected.roots(keys), _lost(manifest, keys)
+    kept, losses = expected.roots(keys), _lost(manifest, keys)
     for log in list(kept):
-        excuse(kept[log], [item for item in gone if item.log == log])
+        excuse(kept[log], [item for item in losses if item.log == log])
     if whole is not None and manifest["kind"] != "evidence":
         raise Broken(f"only evidence about an object is held against a record, not a {manifest['kind']}")
-    found = _checked(archive, keys, manifest, kept, person, whole)
-    found.lines += [str(item) for item in gone]
-    return found
+    statements = _checked(archive, keys, manifest, kept, person, whole)
+    statements.lines += [str(item) for item in losses]
+    return statements
 
 
 def _lost(manifest: Mapping[str, Any], keys: Keys) -> Sequence[Lost]:
@@ -92,8 +92,8 @@ def _lost(manifest: Mapping[str, Any], keys: Keys) -> Sequence[Lost]:
 
 
 def _stated(event: Mapping[str, Any]) -> Sequence[Any]:
-    found: Sequence[Any] = event["data"]["lost"] if event["kind"] == EVENT else ()
-    return found
+    lost: Sequence[Any] = event["data"]["lost"] if event["kind"] == EVENT else ()
+    return lost
 
 
 def _checked(
@@ -136,8 +136,8 @@ def _record(
     roots = signed_roots(archive, keys, "checkpoints.txt", site)
     _join(roots, kept.get(site, {}))
     log, previous, last = SignedLog(roots, "change"), "", ""
-    gone = _lost(manifest, keys)
-    excuse(roots, [item for item in gone if item.log == site])
+    losses = _lost(manifest, keys)
+    excuse(roots, [item for item in losses if item.log == site])
     on_record: list[Any] = []
     with archive.open("record.jsonl") as file:
         for line in file:
@@ -151,22 +151,24 @@ def _record(
     log.end()
     if on_record != manifest.get("lost", []):
         raise Broken("what was lost by a restore is not what the record says")
-    found = ProvedStatements(
+    statements = ProvedStatements(
         [
             f"whole: {log.size} changes up to {last}",
             f"signed: {len(roots)} checkpoints, the last over {max(roots)} changes",
         ]
     )
     if LOOKS in manifest["files"]:
-        found.lines.append(_looks(archive, keys, f"{site}/access", kept, gone))
-    return found
+        statements.lines.append(_looks(archive, keys, f"{site}/access", kept, losses))
+    return statements
 
 
-def _looks(archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots, gone: Sequence[Lost]) -> str:
+def _looks(
+    archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots, losses: Sequence[Lost]
+) -> str:
     """The same of the access log: who was refused, and who looked."""
     roots = signed_roots(archive, keys, LOOKS_SIGNED, log_name)
     _join(roots, kept.get(log_name, {}))
-    excuse(roots, [item for item in gone if item.log == log_name])
+    excuse(roots, [item for item in losses if item.log == log_name])
     log, previous = SignedLog(roots, "refusal or look"), ""
     with archive.open(LOOKS) as file:
         for line in file:

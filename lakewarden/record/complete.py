@@ -25,12 +25,12 @@ def check(
     for change in changes:
         whole.take(change)
     whole.ends()
-    known = {row["pseudonym"]: row for row in told["rows"]}
+    by_pseudonym = {row["pseudonym"]: row for row in told["rows"]}
     reached = whole.reached(told.get("groups", ()))
-    missing = sorted(reached.keys() - known.keys())
+    missing = sorted(reached.keys() - by_pseudonym.keys())
     if everybody and missing:
         raise Broken(f"it leaves {missing[0]} out, to whom {sorted(reached[missing[0]])[0]} leads")
-    for pseudonym, row in known.items():
+    for pseudonym, row in by_pseudonym.items():
         gifts = {path["facts"][-1] for path in (*row["paths"], *row["way"]) if path["facts"]}
         led = reached.get(pseudonym, set()) | whole.of_groups.get(pseudonym, set())
         if left := sorted(code for code in led - gifts if kind(code) in GIFTS):
@@ -80,7 +80,7 @@ class _Whole:
 
     def reached(self, groups: Collection[str]) -> dict[str, set[str]]:
         """By pseudonym, what was given, or to whom the realm was open, however it led there."""
-        found: dict[str, set[str]] = defaultdict(set)
+        reached: dict[str, set[str]] = defaultdict(set)
         members, holders, admitted = self._members(), self._holders(), self._admitted()
         unasked = self.place.enforced != "on"
         for code, event in self._live():
@@ -93,15 +93,15 @@ class _Whole:
                 continue
             for number, pseudonym in people:
                 if number not in members and pseudonym not in groups:
-                    found[pseudonym].add(code)
+                    reached[pseudonym].add(code)
                     continue
                 self.of_groups[pseudonym].add(code)
                 if number not in members:
                     self.empty.add(pseudonym)
                 elif number in admitted or self.place.law.open_to_all:
                     for member in members[number]:
-                        found[member].add(code)
-        return found
+                        reached[member].add(code)
+        return reached
 
     def _matters(self, code: str, state: Mapping[str, Any]) -> bool:
         if kind(code) in GIFTS:
@@ -114,19 +114,19 @@ class _Whole:
         return ((code, event) for code, event in self.open.items() if self.facts.within(event))
 
     def _members(self) -> dict[Any, list[str]]:
-        found: dict[Any, list[str]] = defaultdict(list)
+        members: dict[Any, list[str]] = defaultdict(list)
         for code, event in self._live():
             if kind(code) == "membership":
-                found[event["data"]["state"]["group_id"]].append(event["people"][0])
-        return found
+                members[event["data"]["state"]["group_id"]].append(event["people"][0])
+        return members
 
     def _holders(self) -> dict[Any, list[tuple[Any, str]]]:
-        found: dict[Any, list[tuple[Any, str]]] = defaultdict(list)
+        holders: dict[Any, list[tuple[Any, str]]] = defaultdict(list)
         for code, event in self._live():
             if kind(code) == "assignment":
                 state = event["data"]["state"]
-                found[state["role_id"]].append((state["holder_id"], event["people"][0]))
-        return found
+                holders[state["role_id"]].append((state["holder_id"], event["people"][0]))
+        return holders
 
     def _admitted(self) -> set[Any]:
         live = (event for code, event in self._live() if kind(code) == "realmmember")

@@ -26,9 +26,9 @@ def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
     public = _read(key)
     if public is None or scalar >= ORDER:
         return False
-    told = hashlib.sha512(signature[:32] + key + message).digest()
+    digest = hashlib.sha512(signature[:32] + key + message).digest()
     x, y, z, t = public
-    less = _times(int.from_bytes(told, "little") % ORDER, (-x % FIELD, y, z, -t % FIELD))
+    less = _times(int.from_bytes(digest, "little") % ORDER, (-x % FIELD, y, z, -t % FIELD))
     return _written(_sum(_times(scalar, _BASE), less)) == signature[:32]
 
 

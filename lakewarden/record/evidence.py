@@ -36,31 +36,31 @@ def check(
         raise Broken(f"revision {facts.revision} was not signed")
     for change in proved(archive, head):
         facts.take(change)
-    told = json.loads(archive.read("access.json"))
-    facts.names = told.get("names", {})
-    _counted(told["rows"], manifest["population"])
-    _drawn(told, question)
-    rows = [row for row in told["rows"] if person in ("", row["principal"])]
+    access = json.loads(archive.read("access.json"))
+    facts.names = access.get("names", {})
+    _counted(access["rows"], manifest["population"])
+    _drawn(access, question)
+    rows = [row for row in access["rows"] if person in ("", row["principal"])]
     if not rows:
         raise Broken(f"the evidence says nothing about {person}")
-    place = Placement(facts, told, question)
+    place = Placement(facts, access, question)
     where = f"{question['object']['type']} {question['object']['id']}"
     when = f"{question['as_of']} (revision {question['revision']})"
-    found = ProvedStatements([f"proved: {where} as of {when}, record signed up to {head.size}"])
+    statements = ProvedStatements([f"proved: {where} as of {when}, record signed up to {head.size}"])
     if place.by_word:
         named = ", ".join(place.name_of(key) for key in place.by_word)
-        found.lines.append(f"where these stood and what they were called, the site says alone: {named}")
+        statements.lines.append(f"where these stood and what they were called, the site says alone: {named}")
     if place.mode != "on":
-        by = " by the realm's settings, as the site says" if told["mode"].get("settings") else ""
-        found.lines.append(
+        by = " by the realm's settings, as the site says" if access["mode"].get("settings") else ""
+        statements.lines.append(
             f"authorization was {place.mode}{by}: every member could, what its rules decide else"
         )
     for row in rows:
-        found.lines += _told(row, facts, place)
+        statements.lines += _row_statements(row, facts, place)
     if record is not None:
         everybody = question["person"] is None and question["sample"] is None
-        found.lines.insert(1, complete.check(record, told, place, everybody=everybody))
-    return found
+        statements.lines.insert(1, complete.check(record, access, place, everybody=everybody))
+    return statements
 
 
 def lot(seed: str, pseudonym: str) -> str:
@@ -72,22 +72,22 @@ def _counted(rows: list[Mapping[str, Any]], population: Mapping[str, Any]) -> No
     """Raises Broken unless each person stands there once, and as many as it says."""
     if any(len({row[name] for row in rows}) != len(rows) for name in ("principal", "pseudonym")):
         raise Broken("somebody stands in it twice")
-    said = (population["listed"], population["with_access"])
-    if said != (len(rows), sum(bool(row["actions"]) for row in rows)):
+    counts = (population["listed"], population["with_access"])
+    if counts != (len(rows), sum(bool(row["actions"]) for row in rows)):
         raise Broken("the people in it are not as many as it says")
 
 
-def _drawn(told: Mapping[str, Any], question: Mapping[str, Any]) -> None:
+def _drawn(access: Mapping[str, Any], question: Mapping[str, Any]) -> None:
     """Raises Broken unless a sample is the one that its seed draws."""
-    everybody = told.get("drawn_from")
+    everybody = access.get("drawn_from")
     if not everybody:
         return
-    drawn = sorted(everybody, key=lambda one: lot(question["seed"], one))[: question["sample"]]
-    if sorted(drawn) != sorted(row["pseudonym"] for row in told["rows"]):
+    drawn = sorted(everybody, key=lambda name: lot(question["seed"], name))[: question["sample"]]
+    if sorted(drawn) != sorted(row["pseudonym"] for row in access["rows"]):
         raise Broken(f"these are not the {question['sample']} people that the seed draws")
 
 
-def _told(row: Mapping[str, Any], facts: Facts, place: Placement) -> Iterator[str]:
+def _row_statements(row: Mapping[str, Any], facts: Facts, place: Placement) -> Iterator[str]:
     """The row in sentences, once all of it was found to follow."""
     ways = [(path, _rule(path, row, facts, place)) for path in (*row["paths"], *row.get("way", ()))]
     _follow(row, [rule for _, rule in ways], facts, place)

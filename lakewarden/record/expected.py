@@ -31,21 +31,21 @@ class Expected(NamedTuple):
             return f"this is no evidence about an object, but of kind {manifest['kind']}"
         if not (self.object or self.as_of):
             return ""
-        asked = manifest["question"]
-        about = f"{asked['object']['type']}:{asked['object']['id']}"
+        question = manifest["question"]
+        about = f"{question['object']['type']}:{question['object']['id']}"
         if self.object and self.object != about:
             return f"this is evidence about {about}, not about {self.object}"
-        if self.as_of and not _same_time(self.as_of, asked["as_of"]):
-            return f"this is evidence as of {asked['as_of']}, not as of {self.as_of}"
+        if self.as_of and not _same_time(self.as_of, question["as_of"]):
+            return f"this is evidence as of {question['as_of']}, not as of {self.as_of}"
         return ""
 
     def roots(self, keys: Sequence[notes.PublicKey]) -> dict[str, Roots]:
         """What the notes kept elsewhere say, by log.  Raises BadNote."""
-        found: dict[str, Roots] = defaultdict(lambda: defaultdict(set))
+        roots: dict[str, Roots] = defaultdict(lambda: defaultdict(set))
         for text in notes.each(self.checkpoints):
             checkpoint = notes.opened_by(text, keys)
-            found[checkpoint.log][checkpoint.size].add(checkpoint.root)
-        return found
+            roots[checkpoint.log][checkpoint.size].add(checkpoint.root)
+        return roots
 
 
 def a_time(text: str) -> str:
@@ -55,9 +55,9 @@ def a_time(text: str) -> str:
     return text
 
 
-def _same_time(wanted: str, told: str) -> bool:
+def _same_time(wanted: str, text: str) -> bool:
     """A day is meant as the archive writes it, in the requester's zone."""
-    return told[:10] == wanted if _is_day(wanted) else _moment(told) == _moment(wanted)
+    return text[:10] == wanted if _is_day(wanted) else _moment(text) == _moment(wanted)
 
 
 def _is_day(text: str) -> bool:
@@ -69,5 +69,5 @@ def _is_day(text: str) -> bool:
 
 def _moment(text: str) -> datetime:
     """A time without a zone is one of UTC."""
-    found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

@@ -105,15 +105,15 @@ def public_keys(text: str) -> Sequence[PublicKey]:
 
 def each(text: str) -> Sequence[str]:
     """The notes of a file in which they follow one another."""
-    found, lines = [], text.splitlines(keepends=True)
+    notes, lines = [], text.splitlines(keepends=True)
     start = 0
     for place, line in enumerate(lines):
         if line.startswith("— ") and not (lines[place + 1 : place + 2] or [""])[0].startswith("— "):
-            found.append("".join(lines[start : place + 1]))
+            notes.append("".join(lines[start : place + 1]))
             start = place + 1
     if "".join(lines[start:]).strip():
         raise BadNote("the file of checkpoints ends in the middle of one")
-    return found
+    return notes
 
 
 def whole(text: str) -> str:

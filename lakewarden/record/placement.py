@@ -21,18 +21,18 @@ class Placement:
     Raises Broken.
     """
 
-    def __init__(self, facts: Facts, told: Mapping[str, Any], question: Mapping[str, Any]):
+    def __init__(self, facts: Facts, stated: Mapping[str, Any], question: Mapping[str, Any]):
         self.facts = facts
         try:
             self.law = dialects.get(question["law"])
         except dialects.UnknownDialect as error:
             raise Broken(str(error)) from None
-        self.levels = tuple(_levels(facts, told["place"]))
-        self.by_word = [level["object"] for level in told["place"] if "fact" not in level]
+        self.levels = tuple(_levels(facts, stated["place"]))
+        self.by_word = [level["object"] for level in stated["place"] if "fact" not in level]
         self.ids = {level.key: self._id(depth) for depth, level in enumerate(self.levels, start=1)}
         self._is(question["object"])
-        self.enforced = self._enforced(told.get("mode") or {})
-        self.mode = told["mode"].get("settings") or self.enforced
+        self.enforced = self._enforced(stated.get("mode") or {})
+        self.mode = stated["mode"].get("settings") or self.enforced
 
     def tells(self, given: Mapping[str, Any]) -> bool:
         """Whether a fact gives something on the object, above it, or on a text that tells of it."""
@@ -47,13 +47,13 @@ class Placement:
 
     def bears(self, principal: str, name: str) -> bool:
         """Whether the law takes a person for who bears a name: in any case of its letters, or by `*end`."""
-        who, known = Principal.parse(principal), Principal.parse(name)
+        who, own_name = Principal.parse(principal), Principal.parse(name)
         if not self.law.ignores_case or who.kind not in ("user", "service"):
             return False
-        mine, theirs = who.name.strip(" ").upper(), known.name.upper()
-        if known.kind == "pattern":
+        mine, theirs = who.name.strip(" ").upper(), own_name.name.upper()
+        if own_name.kind == "pattern":
             return mine.endswith(theirs[1:])
-        return known.kind == "user" and mine == theirs
+        return own_name.kind == "user" and mine == theirs
 
     def can(
         self,
@@ -89,13 +89,13 @@ class Placement:
         path = path_of([(level.type, level.name) for level in levels[1:]])
         return ObjectRef(levels[-1].type, levels[0].name, path).id
 
-    def _is(self, said: Mapping[str, str]) -> None:
+    def _is(self, state: Mapping[str, str]) -> None:
         last = self.levels[-1]
-        if (said["type"], said["id"]) != (last.type, self.ids[last.key]):
+        if (state["type"], state["id"]) != (last.type, self.ids[last.key]):
             raise Broken(f"what stood there is {last.type} {self.ids[last.key]}")
 
-    def _enforced(self, said: Mapping[str, str]) -> str:
-        mode, code = said.get("mode", "on"), said.get("fact", "")
+    def _enforced(self, state: Mapping[str, str]) -> str:
+        mode, code = state.get("mode", "on"), state.get("fact", "")
         if not code:
             raise Broken(f"nothing in it shows that authorization was {mode}")
         self.facts.held(code)
@@ -107,12 +107,12 @@ class Placement:
         return mode
 
 
-def _levels(facts: Facts, told: Sequence[Mapping[str, Any]]) -> Iterator[Level]:
+def _levels(facts: Facts, levels: Sequence[Mapping[str, Any]]) -> Iterator[Level]:
     above: list[Key] = []
-    for said in told:
-        level = Level(said["type"], said["object"], said["name"])
-        if "fact" in said:
-            _placed(facts, said["fact"], level, above)
+    for named_level in levels:
+        level = Level(named_level["type"], named_level["object"], named_level["name"])
+        if "fact" in named_level:
+            _placed(facts, named_level["fact"], level, above)
         above.append(level.key)
         yield level
     if not above:
@@ -124,6 +124,8 @@ def _placed(facts: Facts, code: str, level: Level, above: Sequence[Key]) -> None
     state = facts.state(code)
     if kind(code) != "placement" or state["ancestors"] != above:
         raise Broken(f"{code} does not stand below what is above it")
-    known = level.type == "role" and state["name"].startswith("~")  # the record calls it by a pseudonym
-    if (state["type"], state["securable_id"]) != level[:2] or (state["name"] != level.name and not known):
+    is_personal = level.type == "role" and state["name"].startswith("~")  # the record calls it by a pseudonym
+    if (state["type"], state["securable_id"]) != level[:2] or (
+        state["name"] != level.name and not is_personal
+    ):
         raise Broken(f"{code} puts {state['type']} {state['name']} there, not {level.type} {level.name}")

@@ -54,40 +54,40 @@ def check(
 ) -> ProvedStatements:
     """Check the evidence of a review and tell of every removal, or of one `person`'s.  Raises Broken."""
     about = manifest["review"]
-    told = ReviewRecord(about["id"])
+    log = ReviewRecord(about["id"])
     for change in proved(archive, head):
-        told.take(change)
-    _sealed(archive, told, about)
+        log.take(change)
+    _sealed(archive, log, about)
     with archive.open(ROWS) as lines:
         rows = [json.loads(line) for line in lines]
     population = _population(archive)
     if [row["number"] for row in rows] != sorted(population):
         raise Broken("the rows are not those of the population")
     removed = [row for row in rows if row["state"] in ("carried", "proved")]
-    found = ProvedStatements(
+    statements = ProvedStatements(
         [
             f"proved: review {about['title']} of {about['realm']}, record signed up to {head.size}",
-            f"population: {len(rows)} rows as of revision {told.sealed['as_of']}, sealed when it was opened",
+            f"population: {len(rows)} rows as of revision {log.sealed['as_of']}, sealed when it was opened",
         ]
     )
     for row in rows:
-        _as_decided(row, told)
-        _as_carried(row, told, population[row["number"]])
+        _as_decided(row, log)
+        _as_carried(row, log, population[row["number"]])
     named = [row for row in removed if person in ("", row["holder"])]
     if person and not any(row["holder"] == person for row in rows):
         raise Broken(f"the review says nothing about {person}")
-    found.lines += [line for row in named for line in _lines(row, told)]
-    return found
+    statements.lines += [line for row in named for line in _lines(row, log)]
+    return statements
 
 
-def _sealed(archive: zipfile.ZipFile, told: ReviewRecord, about: Mapping[str, Any]) -> None:
-    if not told.sealed:
+def _sealed(archive: zipfile.ZipFile, record: ReviewRecord, about: Mapping[str, Any]) -> None:
+    if not record.sealed:
         raise Broken(f"nothing proves that review {about['id']} was opened")
     digest = hashlib.sha256()
     with archive.open(POPULATION) as file:
         for line in file:
             digest.update(line)
-    if digest.hexdigest() != told.sealed["digest"]:
+    if digest.hexdigest() != record.sealed["digest"]:
         raise Broken("the population is not the one that was sealed when the review was opened")
 
 
@@ -97,10 +97,10 @@ def _population(archive: zipfile.ZipFile) -> dict[int, list[str]]:
         return {row["number"]: row["facts"] for row in map(json.loads, lines)}
 
 
-def _as_decided(row: Mapping[str, Any], told: ReviewRecord) -> None:
+def _as_decided(row: Mapping[str, Any], record: ReviewRecord) -> None:
     """Raises Broken unless the record says the same of the last decision."""
     number = row["number"]
-    change, data = told.decided.get(number, ({}, {}))
+    change, data = record.decided.get(number, ({}, {}))
     if row["default"] or not row["choice"]:
         if data and data["choice"] != "unsure":
             raise Broken(f"row {number} was decided, though it is said that it was not")
@@ -112,27 +112,27 @@ def _as_decided(row: Mapping[str, Any], told: ReviewRecord) -> None:
         raise Broken(f"row {number} was decided by somebody else")
 
 
-def _as_carried(row: Mapping[str, Any], told: ReviewRecord, facts: list[str]) -> None:
+def _as_carried(row: Mapping[str, Any], record: ReviewRecord, facts: list[str]) -> None:
     """Raises Broken unless what is said to have gone ended then, and was read again after it."""
     number, state = row["number"], row["state"]
     if state not in ("carried", "proved"):
         return
-    change, data = told.carried.get(number, ({}, {}))
+    change, data = record.carried.get(number, ({}, {}))
     if change.get("revision") != row["carried_revision"] or row["choice"] not in REMOVING:
         raise Broken(f"the record does not say that row {number} was carried out")
-    ended = told.ended.get(change["revision"], set())
+    ended = record.ended.get(change["revision"], set())
     missing = [code for code in data["facts"] if not code.startswith("finding:") and code not in ended]
     if row["choice"] != "end" and missing:
         raise Broken(f"{missing[0]} did not end in change {change['revision']}")
     if not set(data["facts"]) <= set(facts):
         raise Broken(f"row {number} ended something that was not in the population")
-    read = told.read.get(number)
+    read = record.read.get(number)
     if state == "proved" and (read is None or read["read"] < change["revision"]):
         raise Broken(f"nothing proves that row {number} was read again after it was carried out")
 
 
-def _lines(row: Mapping[str, Any], told: ReviewRecord) -> Iterator[str]:
-    change, _ = told.carried[row["number"]]
+def _lines(row: Mapping[str, Any], record: ReviewRecord) -> Iterator[str]:
+    change, _ = record.carried[row["number"]]
     who = row["holder"] or f"role {row['role']}"
     takes = ", ".join(row["takes"])
     deed = {"remove": "lost", "reduce": f"lost {takes} of", "end": f"keeps until {row['until']}"}
@@ -140,7 +140,7 @@ def _lines(row: Mapping[str, Any], told: ReviewRecord) -> Iterator[str]:
     by = "by silence" if row["default"] else f"by {row['decided_by']} at {row['decided_at']}"
     why = f": {row['reason']}" if row["reason"] else ""
     yield f"  decided {by}{why}; carried out by change {change['revision']} at {change['at']}"
-    read = told.read.get(row["number"])
+    read = record.read.get(row["number"])
     if read is None:
         yield "  not yet read again"
         return

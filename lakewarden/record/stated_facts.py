@@ -48,8 +48,8 @@ class Facts:
 
     def state(self, code: str) -> Mapping[str, Any]:
         """All that a fact states."""
-        found: Mapping[str, Any] = self.stated[code]["data"]["state"]
-        return found
+        state: Mapping[str, Any] = self.stated[code]["data"]["state"]
+        return state
 
     def led(self, codes: Sequence[str], pseudonym: str) -> Station | None:
         """To whom or what the links lead from the person; None when there are none.
@@ -66,8 +66,8 @@ class Facts:
             state = self.state(code)
             if state.get("realm_id", self.realm) != self.realm:
                 raise Broken(f"{code} is about another realm")
-            (start, one), (end, other) = LINKS[kind(code)]
-            ends = (start, state[one]), (end, state[other])
+            (start, start_field), (end, other) = LINKS[kind(code)]
+            ends = (start, state[start_field]), (end, state[other])
             if at is None:
                 self._speaks_of(code, pseudonym)
             elif ends[0] != at and ends != before:
@@ -140,8 +140,8 @@ def receiver(code: str, state: Mapping[str, Any]) -> Station:
 
 
 def _edge(state: Mapping[str, Any], name: str) -> datetime | None:
-    told = state.get(name)
-    return moment_of(told) if told else None
+    value = state.get(name)
+    return moment_of(value) if value else None
 
 
 def kind(code: str) -> str:

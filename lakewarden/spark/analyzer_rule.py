@@ -145,8 +145,8 @@ def take(spark: Any, watch: Watch) -> None:
 def _rule(spark: Any) -> _Rule:
     """The one rule of an application: what Spark was told once cannot be taken back."""
     extensions = spark._jsparkSession.extensions()
-    for known, rule in _rules:
-        if known._gateway_client is extensions._gateway_client and known.equals(extensions):
+    for session_rule, rule in _rules:
+        if session_rule._gateway_client is extensions._gateway_client and session_rule.equals(extensions):
             return rule
     rule = _Rule(spark._jvm)
     extensions.injectCheckRule(rule)
@@ -168,9 +168,9 @@ def renew(spark: Any, needed: Mapping[str, str]) -> Before:
     """
     from pyspark.sql import SparkSession
 
-    known = SparkSession._instantiatedSession
-    same = known is not None and known is not spark and known._sc is spark._sc
-    before = [(each, each._jsparkSession) for each in ([known, spark] if same else [spark])]
+    session = SparkSession._instantiatedSession
+    same = session is not None and session is not spark and session._sc is spark._sc
+    before = [(each, each._jsparkSession) for each in ([session, spark] if same else [spark])]
     copy = spark._jsparkSession.cloneSession()  # keeps settings, temporary views and functions
     for name, value in needed.items():
         copy.conf().set(name, value)

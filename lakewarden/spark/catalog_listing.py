@@ -13,12 +13,12 @@ def list_the_open(catalog: Any) -> None:
     def list_databases(pattern: Optional[str] = None) -> list[Any]:
         quoted = (pattern or "*").replace("\\", "\\\\").replace("'", "\\'")
         names = [row[0] for row in catalog._sparkSession.sql(f"SHOW DATABASES LIKE '{quoted}'").collect()]
-        found = []
+        databases = []
         for name in names:
             try:
-                found.append(catalog.getDatabase(name))
+                databases.append(catalog.getDatabase(name))
             except AccessDenied:
                 continue
-        return found
+        return databases
 
     catalog.listDatabases = list_databases

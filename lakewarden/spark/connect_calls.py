@@ -127,9 +127,9 @@ def _put_first(jvm: Any, registry: Any, ours: Any) -> None:
     """Make ours the one next to the service: behind that of Spark's which unpacks what was sent packed."""
     module = registry.getField("MODULE$").get(None)
     none = jvm.java.lang.reflect.Array.newInstance(jvm.java.lang.Class.forName("java.lang.Class"), 0)
-    asked = registry.getDeclaredMethod("interceptorChain", none)
-    asked.setAccessible(True)
-    chain = asked.invoke(module, None)
+    method = registry.getDeclaredMethod("interceptorChain", none)
+    method.setAccessible(True)
+    chain = method.invoke(module, None)
     field = registry.getDeclaredField("interceptorChain")
     field.setAccessible(True)
     field.set(module, chain.prepended(ours))

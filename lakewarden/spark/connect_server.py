@@ -30,13 +30,13 @@ from lakewarden.spark.uses import Reporter, Uses, spool_folder
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
     """Read `NAME=VALUE` each.  Raises NotConfigured."""
-    found = {}
+    pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
             raise NotConfigured(f"`{text}` is no setting; write NAME=VALUE")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 class Nobody(ConsoleError, PermissionError):
@@ -162,9 +162,9 @@ def _free(host: str, port: int) -> None:
 
 def _without_secrets(settings: Mapping[str, str]) -> None:
     """Raises NotConfigured where a setting holds a secret, for clients may read every setting."""
-    if found := exposed(settings):
+    if names := exposed(settings):
         raise NotConfigured(
-            f"every client could read the setting {', '.join(found)}: take it out, and put the secret where "
+            f"every client could read the setting {', '.join(names)}: take it out, and put the secret where "
             "the driver or Hadoop finds it by itself (a password file, a key store, a role of the machine)"
         )
 

@@ -32,10 +32,10 @@ def ddl(wanted: ReadOptions) -> str:
 
 def narrowed(wanted: ReadOptions, types: Mapping[str, str]) -> ReadOptions:
     """The same with the columns that a DataFrame has: some of the view's, by their own types."""
-    names, known = data_source_reader.chosen(wanted.view, tuple(types)), VIEWS[wanted.view]
+    names, columns = data_source_reader.chosen(wanted.view, tuple(types)), VIEWS[wanted.view]
     for name in names:
-        if types[name] != known[name]:
-            raise ReadingFailed("OPTION", f"column {name} is of type {known[name]}")
+        if types[name] != columns[name]:
+            raise ReadingFailed("OPTION", f"column {name} is of type {columns[name]}")
     return replace(wanted, columns=names)
 
 
@@ -49,15 +49,15 @@ def push(view: str, where: dict[str, tuple[str, ...]], filters: Iterable[Any]) -
             yield filter_
 
 
-def _equal_to(one: Any) -> tuple[str, Optional[tuple[str, ...]]]:
+def _equal_to(filter_: Any) -> tuple[str, Optional[tuple[str, ...]]]:
     """The column of a filter and the texts that it may be; None for a filter of another kind."""
-    kind, path = type(one).__name__, tuple(getattr(one, "attribute", ()))
+    kind, path = type(filter_).__name__, tuple(getattr(filter_, "attribute", ()))
     if kind not in ("EqualTo", "In") or len(path) != 1:
         return "", None
-    found = (one.value,) if kind == "EqualTo" else tuple(one.value)
-    found = tuple(value for value in found if value is not None)  # nothing is equal to NULL
-    good = len(found) <= MOST_VALUES and all(isinstance(value, str) for value in found)
-    return str(path[0]), found if good else None
+    values = (filter_.value,) if kind == "EqualTo" else tuple(filter_.value)
+    values = tuple(value for value in values if value is not None)  # nothing is equal to NULL
+    good = len(values) <= MOST_VALUES and all(isinstance(value, str) for value in values)
+    return str(path[0]), values if good else None
 
 
 def batch(wanted: ReadOptions, rows: list[dict[str, Any]]) -> Any:

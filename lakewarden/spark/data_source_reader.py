@@ -175,10 +175,10 @@ class Part:
 
 def planned(wanted: ReadOptions) -> Plan:
     """Ask where to cut.  Raises ReadingFailed."""
-    asked = {"view": wanted.view, "realm": wanted.realm, "n": str(wanted.splits)}
+    query = {"view": wanted.view, "realm": wanted.realm, "n": str(wanted.splits)}
     if wanted.as_of:
-        asked["as_of"] = wanted.as_of
-    answer = _answered(wanted.transport(wanted.token), f"{BASE}/splits", asked)
+        query["as_of"] = wanted.as_of
+    answer = _answered(wanted.transport(wanted.token), f"{BASE}/splits", query)
     try:
         parts = tuple((str(item["after"]), str(item["upto"])) for item in answer["splits"])
         return Plan(int(answer["revision"]), str(answer["at"]), parts)
@@ -202,17 +202,17 @@ def parts(wanted: ReadOptions, plan: Plan, where: Mapping[str, tuple[str, ...]])
     """What executors are to read, with a token for that.  Raises ReadingFailed."""
     if not plan.parts:
         return []
-    token, bare, asked = narrowed(wanted, plan), replace(wanted, token=""), tuple(sorted(where.items()))
-    return [Part(bare, token, plan.revision, plan.at, *edges, asked) for edges in plan.parts]
+    token, bare, query = narrowed(wanted, plan), replace(wanted, token=""), tuple(sorted(where.items()))
+    return [Part(bare, token, plan.revision, plan.at, *edges, query) for edges in plan.parts]
 
 
 def pages(part: Part) -> Iterator[list[dict[str, Any]]]:
     """The rows of a part, page by page, to its very end.  Raises ReadingFailed."""
     line, wanted, after = part.wanted.transport(part.token), part.wanted, part.after
     pinned = {"realm": wanted.realm, "revision": str(part.revision), "at": part.at, "upto": part.upto}
-    asked: dict[str, Any] = {**pinned, "limit": str(wanted.page), **dict(part.where)}
+    query: dict[str, Any] = {**pinned, "limit": str(wanted.page), **dict(part.where)}
     while True:
-        answer = _answered(line, f"{BASE}/{wanted.view}", {**asked, "after": after})
+        answer = _answered(line, f"{BASE}/{wanted.view}", {**query, "after": after})
         rows, following = answer.get("results"), answer.get("next", "")
         if not isinstance(rows, list) or not (following is None or _beyond(following, after)):
             raise ReadingFailed("UNAVAILABLE", f"{wanted.url} answered something that is no page")
@@ -237,9 +237,9 @@ def _place(text: str) -> tuple[float, ...]:
     )  # a number alone is behind all that begins with it
 
 
-def _answered(line: Transport, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _answered(line: Transport, path: str, query: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return line.get(path, asked).value or {}
+        return line.get(path, query).value or {}
     except ConsoleError as error:
         raise failed(error) from None
 

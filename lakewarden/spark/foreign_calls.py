@@ -108,10 +108,10 @@ def close(jvm: Any, parser: Any) -> None:
 
     Raises LookupError where this Spark's parser is made in another way, for then nothing is known of it.
     """
-    found = _substitutors(parser, jvm.java.lang.Class.forName(_PARSER))
-    if not found:
+    substitutors = _substitutors(parser, jvm.java.lang.Class.forName(_PARSER))
+    if not substitutors:
         raise LookupError(f"{parser.getClass().getName()} substitutes variables in an unknown way")
-    for substitutor in found:
+    for substitutor in substitutors:
         bindings = _field(_field(substitutor, "reader"), "bindings")
         for name in _SUBSTITUTED:
             bindings.remove(name)
@@ -119,14 +119,14 @@ def close(jvm: Any, parser: Any) -> None:
 
 def _substitutors(parser: Any, kind: Any) -> list[Any]:
     """What replaces variables in a parser, and in those that it hands statements on to."""
-    found = []
+    substitutors = []
     for field in _fields(parser):
         type_ = field.getType()
         if str(type_.getSimpleName()) == "VariableSubstitution":
-            found.append(_value(field, parser))
+            substitutors.append(_value(field, parser))
         elif kind.isAssignableFrom(type_) and (inner := _value(field, parser)) is not None:
-            found += _substitutors(inner, kind)
-    return found
+            substitutors += _substitutors(inner, kind)
+    return substitutors
 
 
 def _field(thing: Any, name: str) -> Any:
@@ -136,11 +136,11 @@ def _field(thing: Any, name: str) -> Any:
 
 
 def _fields(thing: Any) -> list[Any]:
-    class_, found = thing.getClass(), []
+    class_, fields = thing.getClass(), []
     while class_ is not None:
-        found += list(class_.getDeclaredFields())
+        fields += list(class_.getDeclaredFields())
         class_ = class_.getSuperclass()
-    return found
+    return fields
 
 
 def _value(field: Any, thing: Any) -> Any:

@@ -76,14 +76,14 @@ def _below(realm: str, name: str, place: str) -> tuple[str, ...]:
 def questions(touches: Iterable[Action], snapshot: Snapshot, catalogs: Catalogs) -> list[LawQuestion]:
     """What the law is asked.  Where views are objects, what lies below one is its maker's affair."""
     has_views = "view" in dialects.get(snapshot.dialect).children
-    asked: dict[LawQuestion, None] = {}
+    questions_: dict[LawQuestion, None] = {}
     for touch in touches:
         if touch.kind == UNKNOWN:
             text = touch.name[1] if len(touch.name) > 1 else _NO_OPERATION
-            asked.setdefault(LawQuestion("run", Nameless("", catalogs.realm, touch.name[:1]), text))
+            questions_.setdefault(LawQuestion("run", Nameless("", catalogs.realm, touch.name[:1]), text))
         elif not (touch.inside if has_views else touch.kind == VIEW and touch.action == READ):
-            asked.update(dict.fromkeys(_of_touch(touch, snapshot, catalogs)))
-    return list(asked)
+            questions_.update(dict.fromkeys(_of_touch(touch, snapshot, catalogs)))
+    return list(questions_)
 
 
 _NO_OPERATION = "it is none of the operations that the guard knows"
@@ -96,12 +96,12 @@ def _of_touch(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> Iterator
     if touch.kind == PATH:
         yield from _of_place(touch.action, touch.name[0], snapshot, catalogs.realm)
         return
-    asked = _question(touch, snapshot, catalogs)
-    yield asked
+    question = _question(touch, snapshot, catalogs)
+    yield question
     for place in touch.places:
         # the files of a table take more than its name where the console knows them as something else's too
         action = touch.action
-        table = asked.ref
+        table = question.ref
         for item in (place, *led_to(place, snapshot)):
             reach = snapshot.reach(item)
             own = table in snapshot.nearest(item)
@@ -130,10 +130,12 @@ def _question(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> LawQuest
     if place is None:
         text = f"catalog {touch.name[0]} stands for nothing; set {SETTING}{touch.name[0]}"
         return LawQuestion(touch.action, Nameless(touch.kind, catalogs.realm, (".".join(touch.name),)), text)
-    asked = _named(touch, place, snapshot, catalogs.realm)
+    question = _named(touch, place, snapshot, catalogs.realm)
     if touch.name[0] != SESSION_CATALOG:
-        return asked
-    return asked._replace(ref=snapshot.spelled(asked.ref))  # that catalog takes any case, and keeps its own
+        return question
+    return question._replace(
+        ref=snapshot.spelled(question.ref)
+    )  # that catalog takes any case, and keeps its own
 
 
 def _named(touch: Action, place: tuple[str, ...], snapshot: Snapshot, realm: str) -> LawQuestion:

@@ -115,21 +115,21 @@ class Watching:
             # tables are made in two steps, both in the thread of the statement
             if not hasattr(self._threads, "folders"):
                 self._threads.folders = {}
-            found: Folders = self._threads.folders
-            touches = self.touches(session, plan, found)
+            folders: Folders = self._threads.folders
+            touches = self.touches(session, plan, folders)
         except AccessDenied:  # of what had to be analysed to know it
             frames = self._frames()
             if any(part in frames for part in (*_PARTS, ".classic.Catalog.listTables(")):
                 return
             raise
-        asked = questions(touches, snapshot, self.catalogs)
-        refusals = self._refusals(asked, snapshot)
+        questions_ = questions(touches, snapshot, self.catalogs)
+        refusals = self._refusals(questions_, snapshot)
         if refusals:
             if self._stands_elsewhere(touches):
                 return
-            raise AccessDenied(refusals, asked=len(asked))
+            raise AccessDenied(refusals, asked=len(questions_))
         self._threads.changed = {touch.name for touch in touches if touch.action not in (READ, USE)}
-        self.uses.seen(snapshot.principal, asked)
+        self.uses.seen(snapshot.principal, questions_)
 
     def look_before(self, session: Any, source: Any) -> None:
         """Let Spark look up a name, or a source that a program reads by its format, or raise AccessDenied.
@@ -149,9 +149,9 @@ class Watching:
     def _refuse(self, session: Any, names: Names) -> None:
         snapshot = self._who(session).current()
         touches = [Action(READ, name.kind, name.parts) for name in names]
-        asked = questions(touches, snapshot, self.catalogs)
-        if asked:
-            raise AccessDenied(self._refusals(asked, snapshot), asked=len(asked))
+        questions_ = questions(touches, snapshot, self.catalogs)
+        if questions_:
+            raise AccessDenied(self._refusals(questions_, snapshot), asked=len(questions_))
 
     def foreign(self, session: Any, name: str) -> Exception:
         """The refusal of a function that calls foreign code."""
@@ -164,8 +164,8 @@ class Watching:
     def ran(self, session: Any, plan: Any) -> None:
         """A plan ran, to its end or not."""
         snapshot = self._who(session).current()
-        asked = questions(self.touches(session, plan, {}), snapshot, self.catalogs)
-        self.uses.executed(snapshot.principal, asked)
+        questions_ = questions(self.touches(session, plan, {}), snapshot, self.catalogs)
+        self.uses.executed(snapshot.principal, questions_)
 
     def touches(self, session: Any, plan: Any, folders: Folders) -> list[Action]:
         """Everything that a plan touches, in the order it is met."""
@@ -214,13 +214,13 @@ class Watching:
             question,
             allowed=False,
             reason=explained.decision.reason,
-            missing=tuple(map(_told, explained.missing)),
+            missing=tuple(map(_lack_of, explained.missing)),
             revision=snapshot.revision,
             request_url=link,
         )
 
 
-def _told(lack: Lacking) -> Lack:
+def _lack_of(lack: Lacking) -> Lack:
     name = lack.name.partition(f"{lack.object_type}:")[2] or lack.name  # a law of texts says both
     where = f"{lack.object_type} {name}".strip() or None
     return Lack(kind=lack.kind, privilege=lack.privilege or None, object=where)

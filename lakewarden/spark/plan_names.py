@@ -181,8 +181,8 @@ class Namer:
         if class_of(thing).endswith("Table"):
             table = thing.table()
         elif class_of(thing.catalog()).endswith(".V2SessionCatalog"):
-            there = thing.catalog().tableExists(thing.identifier())
-            table = thing.catalog().loadTable(thing.identifier()) if there else None
+            exists = thing.catalog().tableExists(thing.identifier())
+            table = thing.catalog().loadTable(thing.identifier()) if exists else None
         return (*self._loaded(name, table), *self.unquoted(thing.catalog(), name))
 
     def _loaded(self, name: tuple[str, ...], table: Any) -> Names:
@@ -192,8 +192,8 @@ class Namer:
             return self.described(table.v1Table())
         if not class_name or class_name.endswith(_JDBC_TABLE):
             return (Name(TABLE, name),)
-        found = table.properties().get("location")
-        return (Name(TABLE, name, (str(found),) if found else ()),)
+        location = table.properties().get("location")
+        return (Name(TABLE, name, (str(location),) if location else ()),)
 
     def unquoted(self, catalog: Any, name: Iterable[str]) -> Names:
         """A name that a database would take for another, or for a piece of SQL.
@@ -245,15 +245,15 @@ class Namer:
 
     def relation(self, thing: Any) -> Names:
         """What a v1 relation reads: the files that it has found, whatever the table says of itself."""
-        found, table = thing.relation(), option(thing.catalogTable())
+        relation, table = thing.relation(), option(thing.catalogTable())
         if table is None:
-            return self.files(found)
-        if not class_of(found).endswith(".HadoopFsRelation"):
-            return (Name(UNKNOWN, (self._foreign(found), ELSEWHERE)),)
-        places = texts(found.location().rootPaths())
+            return self.files(relation)
+        if not class_of(relation).endswith(".HadoopFsRelation"):
+            return (Name(UNKNOWN, (self._foreign(relation), ELSEWHERE)),)
+        places = texts(relation.location().rootPaths())
         names = (name._replace(places=places or name.places) for name in self.described(table))
-        elsewhere = (Name(PATH, (path,)) for path in listed(found.location()))
-        return (*names, *elsewhere, *_misled(found))
+        elsewhere = (Name(PATH, (path,)) for path in listed(relation.location()))
+        return (*names, *elsewhere, *_misled(relation))
 
     def files(self, relation: Any) -> Names:
         if class_of(relation).endswith(".HadoopFsRelation"):
@@ -291,10 +291,10 @@ class Namer:
         catalog, identifier, table = option(thing.catalog()), option(thing.identifier()), thing.table()
         streams = class_of(thing).endswith(".StreamingRelationV2")
         given = thing.extraOptions() if streams else thing.options()
-        told = {} if given.isEmpty() else dict(given.asCaseSensitiveMap())
+        given_options = {} if given.isEmpty() else dict(given.asCaseSensitiveMap())
         if class_of(table) == _PYTHON_TABLE and str(table.name()) == _OWN_FORMAT:
-            return self._own_format({name.lower(): value for name, value in told.items()})
-        read = (*self.misled(table, told), *_pushed(table, told))
+            return self._own_format({name.lower(): value for name, value in given_options.items()})
+        read = (*self.misled(table, given_options), *_pushed(table, given_options))
         if catalog is not None and identifier is not None:
             name = v2_name(catalog, identifier)
             return (*self._loaded(name, table), *self.unquoted(catalog, name), *read)
@@ -335,8 +335,8 @@ class Namer:
     def batch_of_stream(self, thing: Any) -> Names:
         """What has no name here was refused, or found harmless, when the stream started."""
         catalog, identifier = option(thing.catalog()), option(thing.identifier())
-        known = catalog is not None and identifier is not None
-        return (Name(TABLE, v2_name(catalog, identifier)),) if known else ()
+        is_known = catalog is not None and identifier is not None
+        return (Name(TABLE, v2_name(catalog, identifier)),) if is_known else ()
 
     def streaming_v1(self, thing: Any) -> Names:
         source = thing.dataSource()
@@ -349,8 +349,8 @@ class Namer:
             return (*self.described(table), *strange)
         given = {name.lower(): value for name, value in given.items()}
         paths = texts(source.paths()) if "path" not in given else (given["path"],)
-        found = tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
-        return (*found, *strange)
+        names = tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
+        return (*names, *strange)
 
 
 def _pushed(table: Any, told: Mapping[str, str]) -> Names:

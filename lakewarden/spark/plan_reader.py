@@ -67,7 +67,7 @@ class PlanWalk:
             return [below for method in inputs for below in _inputs(node, method)]
         if name == _VIEW:
             if not node.isTempView():
-                self.do(READ, [Name(VIEW, found.parts) for found in self.namer.described(node.desc())])
+                self.do(READ, [Name(VIEW, name.parts) for name in self.namer.described(node.desc())])
                 self._inside = True
             return (node.child(),)
         if name in RELATIONS:

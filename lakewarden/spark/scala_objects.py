@@ -49,8 +49,8 @@ def java_texts(texts: Sequence[str]) -> Any:
 
 def pairs(map_: Any) -> dict[str, str]:
     """What a Map of texts holds.  Two calls."""
-    found = (pair[1:-1].partition(",") for pair in texts(map_.toSeq()))
-    return {name: value for name, _, value in found}
+    lines = (pair[1:-1].partition(",") for pair in texts(map_.toSeq()))
+    return {name: value for name, _, value in lines}
 
 
 def parts_of(identifier: Any) -> tuple[str, ...]:
@@ -65,8 +65,8 @@ def v2_name(catalog: Any, identifier: Any) -> tuple[str, ...]:
 
 def settings(session: Any, prefix: str) -> dict[str, str]:
     """The settings whose names begin so, without that beginning.  Few calls, for there are many."""
-    found = pairs(session.sessionState().conf().getAllConfs())
-    return {name[len(prefix) :]: value for name, value in found.items() if name.startswith(prefix)}
+    settings_ = pairs(session.sessionState().conf().getAllConfs())
+    return {name[len(prefix) :]: value for name, value in settings_.items() if name.startswith(prefix)}
 
 
 def place_of(uri: Any) -> str:

@@ -27,17 +27,17 @@ def led_to(place: str, snapshot: Snapshot) -> list[str]:
     homes = [item[len(_FILE) :] for item in above(canonical) if item in snapshot.locations]
     home = homes[0] if homes else path
     real = os.path.realpath(home)
-    found = {
+    paths = {
         home + item[len(real) :] if _within(item, real) else item
         for item in (os.path.realpath(path), *_links_inside(path))
     }
-    return sorted(_FILE + item for item in found if not _within(item, path))
+    return sorted(_FILE + item for item in paths if not _within(item, path))
 
 
 def _links_inside(folder: str) -> Iterator[str]:
-    for here, folders, files in os.walk(folder):
+    for directory, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            link = os.path.join(here, name)
+            link = os.path.join(directory, name)
             if os.path.islink(link):
                 yield os.path.realpath(link)
 

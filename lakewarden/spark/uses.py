@@ -45,9 +45,9 @@ class Uses:
         """These ran; what the rule did not let through is not taken up."""
         with self._lock:
             for each in asked:
-                found = self._found.get((principal, each.action, each.ref))
-                if found is not None:
-                    found.update(executed=True, at=_now())
+                times = self._found.get((principal, each.action, each.ref))
+                if times is not None:
+                    times.update(executed=True, at=_now())
 
     def news(self) -> list[dict[str, Any]]:
         """What was not in an earlier answer of this, as the console reads it."""

@@ -208,12 +208,12 @@ def _specified(walk: Walk, catalog: Any, spec: Any) -> None:
         walk.do(CREATE_TABLE, [Name(UNKNOWN, (what, ELSEWHERE)) for what in raw])
     else:
         walk.do(CREATE_TABLE, misled_files(given, "a table"))
-    for found in (
+    for specified in (
         *options.places_in(properties),
         *options.places_in(given),
         *([location] if location else ()),
     ):
-        live_in(walk, str(found))
+        live_in(walk, str(specified))
 
 
 _QUOTES = frozenset("'\\")

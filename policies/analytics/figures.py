@@ -46,10 +46,10 @@ class Measured:
         realm = Realm(pk=root.realm_id, kind=root.kind)
         self.loaded = facts.load(realm, root.realm, self.people, now=now)
         # people of whom everything is the same, with the one slice that they have in common
-        found: dict[object, list[int]] = defaultdict(list)
+        counts: dict[object, list[int]] = defaultdict(list)
         for pk, row in self.people.items():
-            found[self.loaded.signature_of(pk), facts.is_service_admin(row)].append(pk)
-        self._classes = [(self.loaded.slice_of(self.people[alike[0]]), alike) for alike in found.values()]
+            counts[self.loaded.signature_of(pk), facts.is_service_admin(row)].append(pk)
+        self._classes = [(self.loaded.slice_of(self.people[alike[0]]), alike) for alike in counts.values()]
 
     def figures(self) -> dict[str, Any]:
         """The same as lakewarden.spark.pipelines.figures.gathered answers, the samples apart."""
@@ -67,9 +67,9 @@ class Measured:
                 exposed.append((node.id, {name: self._numbers(people) for name, people in able.items()}))
         return {
             "objects": dict(Counter(node.type for node in self.places)),
-            "pairs": {type: dict(found) for type, found in pairs.items()},
+            "pairs": {type: dict(counts) for type, counts in pairs.items()},
             **self._people_figures(by_person),
-            "exposed": _foremost([(key, sum(found["read"]), found) for key, found in exposed]),
+            "exposed": _foremost([(key, sum(counts["read"]), counts) for key, counts in exposed]),
             "broadest": _foremost(self._roles()),
         }
 
@@ -87,7 +87,7 @@ class Measured:
         return [kinds[False], kinds[True]]
 
     def _people_figures(self, by_person: Mapping[int, Counter[str]]) -> dict[str, Any]:
-        read = {person: found["read"] for person, found in by_person.items() if found["read"]}
+        read = {person: counts["read"] for person, counts in by_person.items() if counts["read"]}
         members = self.people.keys() if self.law.open_to_all else self.loaded.members
         return {
             "people": {
@@ -141,10 +141,10 @@ def _gives(law: Dialect, held: Iterable[tuple[int, str]], node: Node) -> bool:
     """Whether one of the grants gives something on the object, itself or from above."""
     types = {level.key: level.type for level in node.levels}
     for on, code in held:
-        known = law.privilege(code)
-        if known is None or on not in types or not {types[on], node.type} <= known.binds:
+        privilege = law.privilege(code)
+        if privilege is None or on not in types or not {types[on], node.type} <= privilege.binds:
             continue
-        if known.bit & privileges_telling(law, node.type):
+        if privilege.bit & privileges_telling(law, node.type):
             return True
     return False
 

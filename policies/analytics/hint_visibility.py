@@ -26,14 +26,16 @@ FEW = 500
 
 def visible(roots: Iterable[Node], by: Actor) -> Q:
     """The hints of some realms that somebody may see.  A few queries a realm."""
-    who, found = by.decides_as, NONE
+    who, condition = by.decides_as, NONE
     if who is None:
         return any_of("realm_id", [item.realm_id for item in roots]) if by.via == "operator" else NONE
     now = timezone.now()
     reviewed = duties.held(who, REVIEW, now=now)
     for root in roots:
-        found |= Q(realm=root.realm_id) & _in_realm(root, slices.current(who, root, now=now), reviewed, now)
-    return found
+        condition |= Q(realm=root.realm_id) & _in_realm(
+            root, slices.current(who, root, now=now), reviewed, now
+        )
+    return condition
 
 
 def _in_realm(root: Node, slice_: Slice, reviewed: Collection[int], now: datetime) -> Q:
@@ -69,8 +71,8 @@ def of_them(roots: Iterable[Node], places: Collection[Node], by: Actor) -> set[i
     if who is None:
         return {place.id for place in places} if by.via == "operator" else set()
     now = timezone.now()
-    known = {root.realm_id: slices.current(who, root, now=now) for root in roots}
-    seen = {place.id for place in places if _sees(known[place.realm_id], place, (), now)}
+    slices_ = {root.realm_id: slices.current(who, root, now=now) for root in roots}
+    seen = {place.id for place in places if _sees(slices_[place.realm_id], place, (), now)}
     if all(place.id in seen for place in places):
         return seen
     reviewed = duties.held(who, REVIEW, now=now)

@@ -81,10 +81,10 @@ class HintView:
     @cached_property
     def values(self) -> dict[str, Any]:
         """What its sentences are filled with: numbers, names, and the right in English."""
-        known = dialects.get(self.node.kind).privilege(self.row.privilege)
+        privilege = dialects.get(self.node.kind).privilege(self.row.privilege)
         # one that was found before its ground told of its age has no `given`
         named: dict[str, Any] = {"given": "", "people": self.row.people}
-        named["privilege"] = known.label if known else self.row.privilege
+        named["privilege"] = privilege.label if privilege else self.row.privilege
         return {**named, **self.row.data}
 
     def _in_english(self, text: str) -> str:
@@ -140,8 +140,8 @@ class HintList:
     def counts(self) -> dict[str, int]:
         """How many there are of each kind.  One query."""
         counted = self.rows.order_by().values_list("kind").annotate(many=Count("pk"))
-        found = dict(counted)
-        return {kind: found[kind] for kind in KINDS if kind in found}
+        counts = dict(counted)
+        return {kind: counts[kind] for kind in KINDS if kind in counts}
 
     def page(self, limit: int, *, kind: str = "", after: Place | None = None) -> list[HintView]:
         """So many of them, of one kind or of all, from the first or behind a place.  Three queries."""
@@ -156,10 +156,10 @@ def hint(number: int, by: Actor) -> HintView:
     """One hint that the asker may see.  Raises NotFound."""
     row = Hint.objects.select_related("holder", "dismissed_by").filter(pk=number).first()
     root = _root_of(row) if row else None
-    found = hint_views([row], [root]) if row and root else []
-    if root is None or not _seen(by, found, [root]):
+    views = hint_views([row], [root]) if row and root else []
+    if root is None or not _seen(by, views, [root]):
         raise NotFound(gettext("There is no such hint."))
-    return found[0]
+    return views[0]
 
 
 def dismiss(number: int, *, by: Actor, reason: str) -> HintView:
@@ -225,14 +225,14 @@ def hint_views(rows: Iterable[Hint], near: Iterable[Node]) -> list[HintView]:
     """
     rows, roots = list(rows), {item.realm_id: item.root_id for item in near}
     keys = {key for row in rows for key in (row.securable_id, row.role_id, row.other_role_id) if key}
-    known = nodes({*keys, *roots.values()}) if rows else {}
-    found = []
+    by_id = nodes({*keys, *roots.values()}) if rows else {}
+    views = []
     for row in rows:
-        about = known.get(row.securable_id or roots[row.realm_id])
-        gone = any(key and key not in known for key in (row.role_id, row.other_role_id))
-        if about is not None and not gone:
-            found.append(HintView(row, about, known.get(row.role_id or 0), known.get(row.other_role_id or 0)))
-    return found
+        about = by_id.get(row.securable_id or roots[row.realm_id])
+        is_gone = any(key and key not in by_id for key in (row.role_id, row.other_role_id))
+        if about is not None and not is_gone:
+            views.append(HintView(row, about, by_id.get(row.role_id or 0), by_id.get(row.other_role_id or 0)))
+    return views
 
 
 def _open(*, dismissed: bool) -> QuerySet[Hint]:
@@ -249,6 +249,6 @@ def _root_of(row: Hint) -> Node | None:
     return root(row.realm)
 
 
-def _seen(by: Actor, found: list[HintView], near: Iterable[Node]) -> list[HintView]:
-    seen = hint_visibility.of_them(near, [item.node for item in found], by) if found else set()
-    return [item for item in found if item.node.id in seen]
+def _seen(by: Actor, views: list[HintView], near: Iterable[Node]) -> list[HintView]:
+    seen = hint_visibility.of_them(near, [item.node for item in views], by) if views else set()
+    return [item for item in views if item.node.id in seen]

@@ -78,8 +78,8 @@ def forget_old(now: datetime) -> int:
     """Delete uses that are long past, but for the last one of each kind; answers how many.  One query."""
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, [now - KEPT])
-        gone: int = cursor.rowcount
-    return gone
+        deleted: int = cursor.rowcount
+    return deleted
 
 
 def last_use(node: Node) -> Use | None:

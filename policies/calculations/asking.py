@@ -53,9 +53,9 @@ def ask(effect: LargeEffect, *, by: Principal, limit: int = MOST_WAITING) -> Cal
     about = [effect.root.realm_id, revision, stored, effect.days, sight]
     body = json.dumps([*about, effect.plan or by.pk], separators=(",", ":"))
     key = hashlib.sha256(body.encode()).hexdigest()
-    known = Calculation.objects.filter(key=key).first()
-    if known is not None:
-        return known
+    calculation = Calculation.objects.filter(key=key).first()
+    if calculation is not None:
+        return calculation
     waiting = Calculation.objects.filter(by=by, finished__isnull=True, revision=revision)
     if waiting.count() >= limit:
         raise Invalid(

@@ -21,28 +21,28 @@ def rows(
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of people with access.  Five queries an object."""
     begun = len(within.after) > 1
-    found = data_views_objects.placed(pin, within, along=begun)
+    placements = data_views_objects.placed(pin, within, along=begun)
     if pin.root.id not in seen:
-        found = found.filter(on_or_below(seen))
+        placements = placements.filter(on_or_below(seen))
     if "type" in where:
-        found = found.filter(type__in=where["type"])
-    places = list(found[: SCANNED + 1])
+        placements = placements.filter(type__in=where["type"])
+    places = list(placements[: SCANNED + 1])
     nodes = data_views_objects.standing(pin, places)
-    told: list[tuple[Keys, dict[str, Any]]] = []
+    rows_: list[tuple[Keys, dict[str, Any]]] = []
     for place in places[:SCANNED]:
         behind = within.after[1] if begun and place.securable_id == within.after[0] else 0
         people = AccessMap(nodes[place.securable_id], now=pin.at, as_of=pin.revision)
         wanted = where.get("principal")
-        asked = (one for pk, one in sorted(people.people.items()) if pk > behind)
-        rows = (people.access_of(item) for item in asked if wanted is None or str(item) in wanted)
+        people_after = (person for pk, person in sorted(people.people.items()) if pk > behind)
+        rows = (people.access_of(item) for item in people_after if wanted is None or str(item) in wanted)
         holders = [row for row in rows if row.can]
         for access in holders:
-            if len(told) == limit:
-                return [row for _, row in told], told[-1][0]
-            told.append(((place.securable_id, access.principal.pk), _row(access, nodes[place.securable_id])))
+            if len(rows_) == limit:
+                return [row for _, row in rows_], rows_[-1][0]
+            rows_.append(((place.securable_id, access.principal.pk), _row(access, nodes[place.securable_id])))
     # behind everybody of the last object that was looked at
     more = (places[SCANNED - 1].securable_id,) if len(places) > SCANNED else None
-    return [row for _, row in told], more
+    return [row for _, row in rows_], more
 
 
 def _row(access: Access, node: Node) -> dict[str, Any]:

@@ -34,11 +34,11 @@ def rows(
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of events.  Three queries, and one more where there is an archive.  Raises Archived."""
     # the live ones first: what is moved between the two looks is then found twice, and never missed
-    found = audit.events_of(audit.AuditFilter(pin.root), seen)
-    found = found.filter(_behind(within.after), change__lte=within.upto)
+    events = audit.events_of(audit.AuditFilter(pin.root), seen)
+    events = events.filter(_behind(within.after), change__lte=within.upto)
     if "kind" in where:
-        found = found.filter(kind__in=where["kind"])
-    live = list(found.order_by("change", "number")[: (limit + 1)])
+        events = events.filter(kind__in=where["kind"])
+    live = list(events.order_by("change", "number")[: (limit + 1)])
     try:
         old = list(islice(_old(pin, seen, within, where), limit + 1))
     except ArchiveBroken as error:
@@ -51,12 +51,12 @@ def rows(
 
 def _old(pin: Pin, seen: Sight, within: Range, where: Where) -> Iterator[Event]:
     first, *number = within.after
-    asked, kinds = audit.AuditFilter(pin.root), where.get("kind")
+    filter_, kinds = audit.AuditFilter(pin.root), where.get("kind")
     start = first if number else first + 1
     for event in reading.events_within(pin.realm.pk, start, within.upto):
         if number and _place(event) <= within.after:
             continue
-        if (kinds is None or event.kind in kinds) and audit.shows(asked, seen, event):
+        if (kinds is None or event.kind in kinds) and audit.shows(filter_, seen, event):
             yield event
 
 

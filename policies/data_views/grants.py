@@ -28,9 +28,9 @@ def rows(
     pin: Pin, seen: Collection[int], within: Range, where: Mapping[str, Collection[str]], limit: int
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of grants.  Six queries."""
-    found = _within(pin, seen).filter(pk__gt=within.after[0], pk__lte=within.upto)
-    found = found.filter(_asked(pin, where)).select_related("holder").order_by("pk")
-    page = list(found[: limit + 1])
+    rows_ = _within(pin, seen).filter(pk__gt=within.after[0], pk__lte=within.upto)
+    rows_ = rows_.filter(_asked(pin, where)).select_related("holder").order_by("pk")
+    page = list(rows_[: limit + 1])
     more, page = page[limit - 1].pk if len(page) > limit else None, page[:limit]
     nodes = data_views_objects.named(pin, (item.securable_id for item in page if item.securable_id))
     # for each role its name, or for a personal one whose it is
@@ -64,8 +64,10 @@ def _asked(pin: Pin, where: Mapping[str, Collection[str]]) -> Q:
         condition &= Q(securable__type__in=where["type"])
     if "role" in where:
         named = [name for name in where["role"] if not is_personal(name)]
-        found = Placement.objects.as_of(pin.revision).filter(type="role", name__in=named, scope=pin.root.id)
-        named_roles = found.values("securable")
+        placements = Placement.objects.as_of(pin.revision).filter(
+            type="role", name__in=named, scope=pin.root.id
+        )
+        named_roles = placements.values("securable")
         condition &= Q(role__in=named_roles)
     if "holder" in where:
         held = Assignment.objects.as_of(pin.revision).filter(

@@ -45,12 +45,12 @@ def placed(pin: Pin, within: Range, *, along: bool = False) -> QuerySet[Placemen
 def standing(pin: Pin, places: Collection[Placement]) -> dict[int, Node]:
     """The objects of placements as they stood.  Two queries."""
     above = {key for place in places for key in place.ancestors}
-    known = {
+    placements = {
         row.securable_id: row for row in Placement.objects.as_of(pin.revision).filter(securable__in=above)
     }
     return {
         node.id: node
-        for node in all_placed(list(places), known | {item.securable_id: item for item in places})
+        for node in all_placed(list(places), placements | {item.securable_id: item for item in places})
     }
 
 
@@ -63,18 +63,18 @@ def rows(
     pin: Pin, seen: Q, within: Range, where: Mapping[str, Collection[str]], limit: int
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of objects.  Four queries."""
-    found, ownership = placed(pin, within).filter(seen), Ownership.objects.as_of(pin.revision).within(pin.at)
+    places, ownership = placed(pin, within).filter(seen), Ownership.objects.as_of(pin.revision).within(pin.at)
     if "type" in where:
-        found = found.filter(type__in=where["type"])
+        places = places.filter(type__in=where["type"])
     if "owner" in where:
         owned = ownership.filter(called("owner", where["owner"]))
-        found = found.filter(securable__in=owned.values("securable"))
-    page = list(found[: limit + 1])
+        places = places.filter(securable__in=owned.values("securable"))
+    page = list(places[: limit + 1])
     more, page = page[limit - 1].securable_id if len(page) > limit else None, page[:limit]
     owning = ownership.filter(securable__in=[place.securable_id for place in page]).select_related("owner")
     nodes, owners = standing(pin, page), {row.securable_id: str(row.owner) for row in owning}
-    told = [_row(nodes[place.securable_id], owners, place) for place in page]
-    return told, (more,) if more else None
+    rows_ = [_row(nodes[place.securable_id], owners, place) for place in page]
+    return rows_, (more,) if more else None
 
 
 def _row(node: Node, owners: Mapping[int, str], place: Placement) -> dict[str, Any]:

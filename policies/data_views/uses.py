@@ -24,12 +24,12 @@ def rows(
     places = Placement.objects.as_of(pin.revision).filter(securable__realm=pin.realm)
     if pin.root.id not in seen:
         places = places.filter(on_or_below(seen))
-    found = Use.objects.filter(realm=pin.realm, pk__gt=within.after[0], pk__lte=within.upto)
-    found = found.filter(_asked(where), securable__in=places.values("securable")).select_related("principal")
-    page = list(found.order_by("pk")[: limit + 1])
+    uses = Use.objects.filter(realm=pin.realm, pk__gt=within.after[0], pk__lte=within.upto)
+    uses = uses.filter(_asked(where), securable__in=places.values("securable")).select_related("principal")
+    page = list(uses.order_by("pk")[: limit + 1])
     more, page = page[limit - 1].pk if len(page) > limit else None, page[:limit]
     nodes = data_views_objects.named(pin, (item.securable_id for item in page))
-    told = [
+    rows_ = [
         {
             "principal": str(item.principal),
             "type": nodes[item.securable_id].type,
@@ -41,7 +41,7 @@ def rows(
         }
         for item in page
     ]
-    return told, (more,) if more else None
+    return rows_, (more,) if more else None
 
 
 def _asked(where: Mapping[str, Collection[str]]) -> Q:

@@ -66,15 +66,15 @@ def of_many(
 ) -> list[list[Approver]]:
     """The same for many objects, each with what the law is asked.  At most eleven queries a realm."""
     left_out, now = {item.pk for item in without}, now or timezone.now()
-    found: list[list[Approver]] = [[] for _ in asked]
+    approvers: list[list[Approver]] = [[] for _ in asked]
     by_realm: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(asked):
         by_realm.setdefault(node.realm_id, []).append(at)
     for places in by_realm.values():
         several = _Found([asked[at][0] for at in places], duty, now)
         for at in places:
-            found[at] = sorted(_About(several, *asked[at]).deciders(left_out), key=_nearest)
-    return found
+            approvers[at] = sorted(_About(several, *asked[at]).deciders(left_out), key=_nearest)
+    return approvers
 
 
 def _nearest(approver: Approver) -> tuple[int, str]:
@@ -103,10 +103,10 @@ class Rights:
         """May they decide about an object?"""
         if node.realm_id not in self._slices:
             self._slices[node.realm_id] = slices.current(self.principal, node, now=self.now)
-        found = ask.answer(self._slices[node.realm_id], action, node, now=self.now).decision
-        if not found and not self._held.isdisjoint(node.lineage):
-            return Decision(True, self.duty, found.revision, "allowed")
-        return found
+        decision = ask.answer(self._slices[node.realm_id], action, node, now=self.now).decision
+        if not decision and not self._held.isdisjoint(node.lineage):
+            return Decision(True, self.duty, decision.revision, "allowed")
+        return decision
 
 
 class _Found:
@@ -122,7 +122,7 @@ class _Found:
         """Everybody who may come into question and can sign in."""
         holders = {principal.pk: principal for principal in Principal.objects.filter(self._holding())}
         holders |= {item.holder.pk: item.holder for item in self.dutiful}
-        groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]
+        groups = [pk for pk, holder in holders.items() if holder.kind == Principal.Kind.GROUP]
         inside = Membership.objects.open().within(self.now).filter(group__in=groups)
         self.groups_of: dict[int, list[int]] = {}
         for group, member in inside.values_list("group", "member"):
@@ -136,10 +136,12 @@ class _Found:
         owners = Ownership.objects.open().filter(securable__in=self.lineages)
         grants = Grant.objects.open().filter(effect="allow")
         if self.law.by_text:
-            told, realm = patterns.patterns_counting_on(*self.nodes), self.nodes[0].realm_id
-            grants = grants.filter(realm=realm, pattern__in=told, privilege__in=ON_TEXTS)
+            texts, realm = patterns.patterns_counting_on(*self.nodes), self.nodes[0].realm_id
+            grants = grants.filter(realm=realm, pattern__in=texts, privilege__in=ON_TEXTS)
         else:
-            codes = [code for code, one in self.law.privileges.items() if one.category == MANAGING]
+            codes = [
+                code for code, privilege in self.law.privileges.items() if privilege.category == MANAGING
+            ]
             grants = grants.filter(securable__in=self.lineages, privilege__in=codes)
         assigned = Assignment.objects.open().filter(role__in=grants.values("role"))
         wanted = Q(pk__in=owners.values("owner")) | Q(pk__in=assigned.values("holder"))
@@ -161,8 +163,8 @@ class _Found:
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = {person.pk for person in self.people}
-        return facts.load(self._realm, self.nodes[0].realm, asked, now=self.now, objects=self.lineages)
+        ids = {person.pk for person in self.people}
+        return facts.load(self._realm, self.nodes[0].realm, ids, now=self.now, objects=self.lineages)
 
     @cached_property
     def alike(self) -> dict[int, object]:
@@ -177,8 +179,8 @@ class _Found:
 class _About:
     """The candidates for one object, decided one by one; those alike are decided once."""
 
-    def __init__(self, found: _Found, node: Node, action: str) -> None:
-        self.found, self.node, self.action = found, node, action
+    def __init__(self, candidates: _Found, node: Node, action: str) -> None:
+        self.found, self.node, self.action = candidates, node, action
         self.places = [*node.above(), node]
         self._grounds: dict[object, tuple[str, Node] | None] = {}
 
@@ -207,18 +209,18 @@ class _About:
         ]
         if not counted:
             return OFFICE, self.places[0]
-        depth, owns, rule = max(counted, key=lambda one: one[:2])
+        depth, owns, rule = max(counted, key=lambda candidate: candidate[:2])
         return (OWNS if owns else rule.privilege), self.places[depth]
 
     def _counts(self, rule: Rule) -> bool:
-        known = self.found.law.privilege(rule.privilege)
-        return known is None or known.category == MANAGING or rule.privilege in ON_TEXTS
+        privilege = self.found.law.privilege(rule.privilege)
+        return privilege is None or privilege.category == MANAGING or rule.privilege in ON_TEXTS
 
     def _by_duty(self, person: Principal) -> tuple[str, Node] | None:
         mine: Collection[int] = (person.pk, *self.found.groups_of.get(person.pk, ()))
         held = [item.node for item in self.found.dutiful if item.holder.pk in mine]
         places = [item for item in held if item.id in self.node.lineage]
-        return (self.found.duty, max(places, key=lambda one: len(one.levels))) if places else None
+        return (self.found.duty, max(places, key=lambda place: len(place.levels))) if places else None
 
 
 __all__ = ["APPROVE", "GRANT", "REVIEW", "Approver", "Rights", "may", "of", "of_many"]

@@ -128,10 +128,10 @@ def asks_inside(node: Node, operation: str) -> bool:
 
 def inside_of(node: Node) -> list[Node]:
     """Everything that exists in an object, which may be known by name alone."""
-    known = node if node.exists else find(node.ref)
-    if known is None:
+    inside_node = node if node.exists else find(node.ref)
+    if inside_node is None:
         return []
-    return list(nodes(all_below(known.id).values_list("securable", flat=True)).values())
+    return list(nodes(all_below(inside_node.id).values_list("securable", flat=True)).values())
 
 
 def ask_site(principal: Principal, kind: str, operation: str) -> Decision:

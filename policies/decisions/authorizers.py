@@ -200,7 +200,7 @@ def of(realm: str) -> RealmAuthorizer | None:
     configured = settings.LAKEWARDEN_AUTHORIZERS.get(realm)
     if configured is None:
         return None
-    known = _made.get(realm)
-    if known is None or known.configured is not configured:
-        known = _made[realm] = RealmAuthorizer(realm, configured)
-    return known
+    authorizer = _made.get(realm)
+    if authorizer is None or authorizer.configured is not configured:
+        authorizer = _made[realm] = RealmAuthorizer(realm, configured)
+    return authorizer

@@ -49,8 +49,17 @@ def duties_along(*nodes: Node) -> list[HeldDuty]:
     ]
     places = {item.id: item for node in nodes for item in (*node.above(), node)}
     ours = [row for row in rows if row[2] is not None and row[2].is_as_written]
-    found = [HeldDuty(one, duty, places[key]) for key, duty, one in ours if one and key in places]
-    return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
+    duties = [
+        HeldDuty(principal, duty, places[key]) for key, duty, principal in ours if principal and key in places
+    ]
+    return sorted(
+        duties,
+        key=lambda held_duty: (
+            -len(held_duty.node.levels),
+            DUTIES.index(held_duty.duty),
+            held_duty.holder.label,
+        ),
+    )
 
 
 def has(principal: Principal, duty: str, node: Node, *, now: datetime | None = None) -> bool:

@@ -425,9 +425,9 @@ def load(
     Raises Archived for a revision whose facts are not live any more.
     """
     now = now or timezone.now()
-    asked = frozenset([*principals, *(strangers or ())])
+    principal_ids = frozenset([*principals, *(strangers or ())])
     on = None if objects is None else frozenset(objects)
-    loaded = Loaded(realm, realm_name, now.timestamp(), asked, on, past=as_of is not None)
+    loaded = Loaded(realm, realm_name, now.timestamp(), principal_ids, on, past=as_of is not None)
     values = values_of(realm, principals, strangers or {}, objects)
     values |= {"first": as_of, "last": as_of, "roles": list(roles)}
     loaded.read(statement_of(past=as_of is not None, narrowed=objects is not None), values)

@@ -58,14 +58,14 @@ def owners_in(root: Node, governed: Collection[int]) -> QuerySet[Principal]:
     return Principal.objects.filter(Exists(owned))
 
 
-def _owned(rows: QuerySet[Placement], asked: OwnershipFilter) -> QuerySet[Placement]:
+def _owned(rows: QuerySet[Placement], filter_: OwnershipFilter) -> QuerySet[Placement]:
     owners = Ownership.objects.open().filter(securable=OuterRef("securable"))
-    if asked.how == NOBODY:
-        return rows.filter(~Exists(owners), parent=asked.root.id, type__in=TOP)
-    if asked.how == GONE:
+    if filter_.how == NOBODY:
+        return rows.filter(~Exists(owners), parent=filter_.root.id, type__in=TOP)
+    if filter_.how == GONE:
         owners = owners.filter(~Exists(able_principals().filter(pk=OuterRef("owner"))))
-    elif asked.owner is not None:
-        owners = owners.filter(owner=asked.owner)
+    elif filter_.owner is not None:
+        owners = owners.filter(owner=filter_.owner)
     return rows.filter(Exists(owners))
 
 
@@ -77,5 +77,5 @@ def owners_of(keys: Sequence[int]) -> dict[int, Principal]:
 
 def in_order(rows: Sequence[Placement]) -> list[Node]:
     """The objects of some placements, in their order.  One query or two."""
-    known = nodes(row.securable_id for row in rows)
-    return [known[row.securable_id] for row in rows if row.securable_id in known]
+    by_id = nodes(row.securable_id for row in rows)
+    return [by_id[row.securable_id] for row in rows if row.securable_id in by_id]

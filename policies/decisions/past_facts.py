@@ -37,8 +37,8 @@ class PastFacts:
         values |= {"first": first, "last": last, "roles": []}
         with connection.cursor() as cursor:
             cursor.execute(statement_of(past=True, narrowed=False), values)
-            found = [SealedRow(*row) for row in cursor.fetchall()]
-        rows = tuple((row, is_row_good(row)) for row in found)
+            sealed_rows = [SealedRow(*row) for row in cursor.fetchall()]
+        rows = tuple((row, is_row_good(row)) for row in sealed_rows)
         if bad := [row for row, good in rows if not good]:
             unsealed.note(bad, realm.pk)
         return cls(principal, root, rows)
@@ -46,8 +46,8 @@ class PastFacts:
     def at(self, revision: int, now: datetime) -> Slice:
         """The principal's slice as the facts were at a revision in between.  Raises Archived.  No queries."""
         realm = Realm(pk=self.root.realm_id, kind=self.root.kind)
-        asked = frozenset((self.principal.pk,))
-        loaded = Loaded(realm, self.root.realm, now.timestamp(), asked, past=True)
+        principal_ids = frozenset((self.principal.pk,))
+        loaded = Loaded(realm, self.root.realm, now.timestamp(), principal_ids, past=True)
         loaded.take_judged(pair for pair in self.rows if _was_true(pair[0], revision))
         loaded.stand_at(revision)
         return loaded.slice_of(self.principal)

@@ -120,10 +120,10 @@ _lock = threading.Lock()
 def find(roles: Iterable[int]) -> dict[int, RoleFacts]:
     """Those of the roles that are held here, as they were."""
     with _lock:
-        known = {role: _held[role] for role in roles if role in _held}
-        for role in known:
+        kept_facts = {role: _held[role] for role in roles if role in _held}
+        for role in kept_facts:
             _held.move_to_end(role)
-        return known
+        return kept_facts
 
 
 def keep(roles: Iterable[tuple[int, RoleFacts]]) -> None:
@@ -135,8 +135,8 @@ def keep(roles: Iterable[tuple[int, RoleFacts]]) -> None:
             _rows += _weight(facts) - (_weight(old) if old else 0)
             _held[role] = facts
         while _rows > KEPT_ROWS and len(_held) > 1:
-            _, gone = _held.popitem(last=False)
-            _rows -= _weight(gone)
+            _, evicted = _held.popitem(last=False)
+            _rows -= _weight(evicted)
 
 
 def _weight(facts: RoleFacts) -> int:

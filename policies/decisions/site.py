@@ -26,7 +26,7 @@ def locked_out_realms() -> list[tuple[Node, Principal]]:
     """The realms whose owner cannot come in any more, by name, with that owner."""
     tops = Placement.objects.open().filter(parent__isnull=True).values_list("securable", flat=True)
     rows = list(Ownership.objects.open().filter(securable__in=tops).select_related("owner"))
-    here = able({row.owner_id for row in rows})
-    out = {row.securable_id: row.owner for row in rows if row.owner_id not in here}
+    able_people = able({row.owner_id for row in rows})
+    out = {row.securable_id: row.owner for row in rows if row.owner_id not in able_people}
     places = nodes(out)
     return sorted(((places[key], owner) for key, owner in out.items()), key=lambda pair: pair[0].name)

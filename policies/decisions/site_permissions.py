@@ -59,8 +59,10 @@ def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
 
 def of_keeper(actor: Actor, service: Principal) -> Authority:
     """The authority over a service account's tokens.  Raises Refused."""
-    said = gettext("Only the keeper of %(service)s and site admins may do this.") % {"service": service.label}
-    return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
+    refusal = gettext("Only the keeper of %(service)s and site admins may do this.") % {
+        "service": service.label
+    }
+    return require(ask_keeper(actor.decides_as, service), actor, otherwise=refusal)
 
 
 def _decided(yes: bool, operation: str, revision: int) -> Decision:
@@ -100,8 +102,8 @@ def of_operations(actor: Actor) -> Authority:
 
 def of_realm(actor: Actor, root: Node) -> Authority:
     """The authority of who owns the realm, or of a site admin.  Raises Refused."""
-    said = gettext("Only the owner of %(realm)s and site admins may do this.") % {"realm": root.name}
-    return require(ask_realm(actor.decides_as, root), actor, otherwise=said)
+    refusal = gettext("Only the owner of %(realm)s and site admins may do this.") % {"realm": root.name}
+    return require(ask_realm(actor.decides_as, root), actor, otherwise=refusal)
 
 
 def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> Decision:
@@ -116,5 +118,5 @@ def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> De
 
 def of_switch(actor: Actor, root: Node, *, enforced: bool) -> Authority:
     """The authority to do that.  Raises Refused."""
-    said = gettext("Only the owner of %(realm)s may do this.") % {"realm": root.name}
-    return require(ask_switch(actor.decides_as, root, enforced=enforced), actor, otherwise=said)
+    refusal = gettext("Only the owner of %(realm)s may do this.") % {"realm": root.name}
+    return require(ask_switch(actor.decides_as, root, enforced=enforced), actor, otherwise=refusal)

@@ -260,8 +260,8 @@ def _keep(realm: int, principal: int, entry: _Kept) -> None:
         _rules += len(entry.slice.rules) - (len(old.slice.rules) if old else 0)
         _kept[realm, principal] = entry
         while len(_kept) > KEPT or (_rules > KEPT_RULES and len(_kept) > 1):
-            _, gone = _kept.popitem(last=False)
-            _rules -= len(gone.slice.rules)
+            _, evicted = _kept.popitem(last=False)
+            _rules -= len(evicted.slice.rules)
 
 
 def forget_all() -> None:

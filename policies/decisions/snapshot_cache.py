@@ -41,15 +41,15 @@ def kept(key: Key, make: Callable[[], Sent], *, now: datetime) -> Sent:
     if transaction.get_connection().in_atomic_block:
         return make()  # what may still roll back must not be remembered
     with _lock:
-        found = _sent.get(key)
-    if found is None or not _lasts(found, now) or found.revision != Counter.objects.get().revision:
-        found = make()
+        sent = _sent.get(key)
+    if sent is None or not _lasts(sent, now) or sent.revision != Counter.objects.get().revision:
+        sent = make()
     with _lock:
-        _sent[key] = found
+        _sent[key] = sent
         _sent.move_to_end(key)
         while len(_sent) > KEPT:
             _sent.popitem(last=False)
-    return found
+    return sent
 
 
 def _lasts(sent: Sent, now: datetime) -> bool:

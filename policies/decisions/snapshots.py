@@ -158,7 +158,7 @@ class _Wire:
         slice_, issued = self.held.slice, dated(self.now)
         change = [each for each in (slice_.next_change_at, self.held.until) if each is not None]
         self.number(self.root)
-        told = {
+        content = {
             "facts": [self.fact(rule) for rule in self.rules()],
             "selves": [*self.selves()],
             "apart": [*self.apart()],
@@ -166,7 +166,7 @@ class _Wire:
         }
         locations, hidden = self.locations()
         return {
-            "schema": SCHEMA_OFF if "off" in told else SCHEMA,
+            "schema": SCHEMA_OFF if "off" in content else SCHEMA,
             "realm": self.root.realm,
             "principal": str(slice_.principal),
             "dialect": slice_.dialect,
@@ -177,7 +177,7 @@ class _Wire:
             "mode": slice_.mode,
             "member": slice_.member,
             "service_admin": slice_.service_admin,
-            **told,
+            **content,
             "stations": [list(station) for station in self.stations],
             "ways": [list(way) for way in self.ways],
             "names": self.names,
@@ -189,10 +189,10 @@ class _Wire:
 
     def rules(self) -> Iterable[Rule]:
         nodes = self.held.nodes
-        known = (
+        rules = (
             rule for rule in self.held.slice.rules if isinstance(rule.object, str) or rule.object in nodes
         )
-        return sorted(known, key=lambda rule: (rule.opened, str(rule.fact), [*map(str, rule.via)]))
+        return sorted(rules, key=lambda rule: (rule.opened, str(rule.fact), [*map(str, rule.via)]))
 
     def fact(self, rule: Rule) -> list[Any]:
         """On what, which privilege, whether allowed, by which way, since when, which fact, and its window."""
@@ -263,7 +263,7 @@ class _Wire:
         nodes = self.held.nodes
         for node in sorted(nodes.values(), key=lambda node: node.id):
             inside = [level.key for level in node.levels[:-1] if level.type == "schema"]
-            if node.type == "schema" and [nodes[key].name for key in inside] != _told(node.name):
+            if node.type == "schema" and [nodes[key].name for key in inside] != _schemas_above(node.name):
                 yield self.number(node), [self.number(nodes[key]) for key in inside]
 
     def locations(self) -> tuple[dict[str, int | list[int]], list[str]]:
@@ -272,28 +272,28 @@ class _Wire:
         A hidden place that lies in a known one is told by the folders between the two as well, so that
         nobody reads it by reading a folder above it.
         """
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         unseen: set[str] = set()
         for key, texts in sorted(self.held.places.items(), key=lambda each: str(each[0])):
             node = self.held.nodes.get(key)
             places = {place for place in map(normal, texts) if place is not None}
             if node is not None and self.seen(node):
                 for place in sorted(places):
-                    found.setdefault(place, []).append(self.number(node))
+                    numbers.setdefault(place, []).append(self.number(node))
             else:
                 unseen |= places
-        beyond = {place for known in found for place in above(known)}
+        beyond = {place for number in numbers for place in above(number)}
         hidden = {place for place in unseen if place in beyond}
         for place in unseen:
             way = list(above(place))
-            known = [number for number, one in enumerate(way) if one in found]
-            if known:
-                hidden |= {place, *map(inside_of, way[1 : known[-1] + 1])}
-        told = {place: on[0] if len(on) == 1 else on for place, on in found.items()}
-        return told, sorted(map(self.veil, hidden))
+            numbers_here = [number for number, place in enumerate(way) if place in numbers]
+            if numbers_here:
+                hidden |= {place, *map(inside_of, way[1 : numbers_here[-1] + 1])}
+        by_place = {place: on[0] if len(on) == 1 else on for place, on in numbers.items()}
+        return by_place, sorted(map(self.veil, hidden))
 
 
-def _told(name: str) -> list[str]:
+def _schemas_above(name: str) -> list[str]:
     """The schemas that a schema of that name would stand in."""
     parts = name.split(NESTED)
     return [NESTED.join(parts[:length]) for length in range(1, len(parts))]

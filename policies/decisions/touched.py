@@ -47,7 +47,7 @@ def since(realm: int, after: int) -> Touched:
 def _keys(realm: int, after: int) -> set[str]:
     """What was touched in the realm; of what a console of before realms were told apart has written, what its
     last change may have been about there."""
-    here = RealmTouch.objects.filter(realm=realm, revision__gt=after)
+    touches = RealmTouch.objects.filter(realm=realm, revision__gt=after)
     later = RealmTouch.objects.filter(key=OuterRef("key"), revision__gte=OuterRef("revision"))
     about = Q(realm=realm) | Q(realm__isnull=True)
     earlier = Touch.objects.filter(
@@ -56,7 +56,7 @@ def _keys(realm: int, after: int) -> set[str]:
         revision__gt=after,
     )
     keys = [
-        *here.values_list("key", flat=True)[: MOST + 1],
+        *touches.values_list("key", flat=True)[: MOST + 1],
         *earlier.values_list("key", flat=True)[: MOST + 1],
     ]
     return set(keys)

@@ -84,10 +84,10 @@ def open_for_oneself(wanted: EmergencyRequest, *, by: Actor) -> Emergency:
     The same `key` again answers what was opened by it.
     """
     person = _person(by)
-    if wanted.key and (known := Emergency.objects.filter(person=person, request_id=wanted.key).first()):
-        if known.securable_id != wanted.node.id:
+    if wanted.key and (emergency := Emergency.objects.filter(person=person, request_id=wanted.key).first()):
+        if emergency.securable_id != wanted.node.id:
             raise Conflict(gettext("This key was used to open something else."))
-        return known
+        return emergency
     with change(EMERGENCY_OPENED, realm=realm_of(wanted.node), by=by, reason=wanted.reason) as current:
         authority = _authority(by, person, wanted.node, current.at)
         codes = _check(wanted, person, current.at)
@@ -171,8 +171,8 @@ def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[
 def _overlapping(person: Principal, node: Node, now: datetime) -> Node | None:
     """What the person has open on the way to an object, or in it: one at a time on one branch."""
     rows = Emergency.objects.filter(person=person, state="open", until__gt=now)
-    there = nodes(rows.values_list("securable", flat=True))
-    return next((item for item in there.values() if item.id in node.lineage or node.id in item.lineage), None)
+    by_id = nodes(rows.values_list("securable", flat=True))
+    return next((item for item in by_id.values() if item.id in node.lineage or node.id in item.lineage), None)
 
 
 def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True) -> str:
@@ -183,18 +183,18 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
     """
     rows = {row.securable_id: row for row in waiting(now).filter(person=person)}
     # a container holds what was opened in it
-    there = nodes(rows) if rows else {}
+    by_id = nodes(rows) if rows else {}
     opened = [
-        item for item in there.values() if item.id in node.lineage or (inside and node.id in item.lineage)
+        item for item in by_id.values() if item.id in node.lineage or (inside and node.id in item.lineage)
     ]
-    before = max(opened, key=lambda one: rows[one.id].pk, default=None)
+    before = max(opened, key=lambda node: rows[node.id].pk, default=None)
     if before is None:
         return ""
     row = rows[before.id]
-    found = [
+    principals = [
         item.principal for item in approvers.of(before, now=now) if _reviews(item.principal, row, before)
     ]
-    names = list(dict.fromkeys(item.label for item in found))[:NAMED]
+    names = list(dict.fromkeys(item.label for item in principals))[:NAMED]
     who = either(names) or gettext("a site admin")
     name = before.ref.full_name or before.name
     return gettext(
@@ -214,12 +214,12 @@ def privileges(node: Node, action: str) -> tuple[str, ...]:
 def _fitting(node: Node) -> list[Privilege]:
     """What the law lets be given on an object, in its order."""
     law, kind = dialects.get(node.kind), catalog_kind(node)
-    found = [
+    bindable = [
         privilege
         for privilege in law.privileges.values()
         if not law.bindable(privilege.code, node.type, kind)
     ]
-    return sorted(found, key=lambda one: one.bit)
+    return sorted(bindable, key=lambda privilege: privilege.bit)
 
 
 def _rights(node: Node, codes: Sequence[str]) -> list[tuple[Node, str]]:

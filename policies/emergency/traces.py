@@ -31,8 +31,8 @@ def how_many_uses(rows: Collection[Emergency]) -> dict[int, int]:
         at__lt=Coalesce(OuterRef("ended"), OuterRef("until")),
     )
     many = during.order_by().values("principal").annotate(many=Count("pk")).values("many")
-    found = Emergency.objects.filter(pk__in=[row.pk for row in rows])
-    return dict(found.values_list("pk", Coalesce(Subquery(many), 0)))
+    emergencies = Emergency.objects.filter(pk__in=[row.pk for row in rows])
+    return dict(emergencies.values_list("pk", Coalesce(Subquery(many), 0)))
 
 
 def changes_of(row: Emergency) -> int:

@@ -75,8 +75,10 @@ class LifecycleAction:
     @property
     def allowed(self) -> bool:
         """Whether the asker may, as far as can be said before it is decided under the lock."""
-        one = self.holding
-        return {HAND: one.may_take, TAKE: one.may_take, COPY: one.may_give}.get(self.what, False)
+        entitlement = self.holding
+        return {HAND: entitlement.may_take, TAKE: entitlement.may_take, COPY: entitlement.may_give}.get(
+            self.what, False
+        )
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,11 @@ def carry_out(
 ) -> list[Outcome]:
     """Do each deed, alike ones as one change; one that fails leaves the others done, and says why."""
     batches: dict[tuple[object, ...], list[LifecycleAction]] = {}
-    for deed in sorted(deeds, key=lambda one: FIRST.index(one.holding.kind)):
-        one = deed.holding
-        batches.setdefault((one.kind, one.realm_id, deed.what, deed.to), []).append(deed)
+    for deed in sorted(deeds, key=lambda deed: FIRST.index(deed.holding.kind)):
+        entitlement = deed.holding
+        batches.setdefault((entitlement.kind, entitlement.realm_id, deed.what, deed.to), []).append(deed)
     parts = (some[at : at + AT_ONCE] for some in batches.values() for at in range(0, len(some), AT_ONCE))
-    return [told for part in parts for told in _together(person, part, by, reason)]
+    return [outcome for part in parts for outcome in _together(person, part, by, reason)]
 
 
 def _together(person: Principal, some: Sequence[LifecycleAction], by: Actor, reason: str) -> list[Outcome]:
@@ -105,7 +107,7 @@ def _together(person: Principal, some: Sequence[LifecycleAction], by: Actor, rea
     except PolicyError as problem:
         if len(some) == 1:
             return [Outcome(some[0], str(problem))]
-        return [told for item in some for told in _together(person, [item], by, reason)]
+        return [outcome for item in some for outcome in _together(person, [item], by, reason)]
     return [Outcome(item) for item in some]
 
 
@@ -116,7 +118,7 @@ def copy_all(
 
     A realm that admits the person is a change of its own, because it is undone by itself.
     """
-    told = []
+    outcomes = []
     parts: dict[tuple[bool, int], list[LifecycleAction]] = {}
     for deed in deeds:
         parts.setdefault((deed.holding.kind != "member", deed.holding.realm_id), []).append(deed)
@@ -124,10 +126,10 @@ def copy_all(
         try:
             _change(person, some, by, reason)
         except PolicyError as problem:
-            told += [Outcome(item, str(problem)) for item in some]
+            outcomes += [Outcome(item, str(problem)) for item in some]
         else:
-            told += [Outcome(item) for item in some]
-    return told
+            outcomes += [Outcome(item) for item in some]
+    return outcomes
 
 
 KIND = {

@@ -87,8 +87,10 @@ class Holdings:
     @cached_property
     def all(self) -> tuple[Entitlement, ...]:
         """In the order of KINDS, by name.  The number of queries depends on the realms alone."""
-        found = [*self._in_realms(), *self._on_the_site()]
-        return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), _name(one))))
+        entitlements = [*self._in_realms(), *self._on_the_site()]
+        return tuple(
+            sorted(entitlements, key=lambda entitlement: (KINDS.index(entitlement.kind), _name(entitlement)))
+        )
 
     def find(self, code: str) -> Entitlement | None:
         return next((item for item in self.all if item.code == code), None)
@@ -111,19 +113,21 @@ class Holdings:
         duties = list(UserDuty.objects.filter(user__principal=self.person).select_related("permission"))
         keys = {row.securable_id for row in owned} | {row.role_id for row in held} | given.keys()
         self_known = nodes(keys | {row.content_object_id for row in duties})
-        known = {key: one for key, one in self_known.items() if one.realm_id in self.roots and self.sees(one)}
+        visible = {
+            key: node for key, node in self_known.items() if node.realm_id in self.roots and self.sees(node)
+        }
         for row in owned:
-            if row.securable_id in known:
-                yield self._owned(known[row.securable_id], row)
+            if row.securable_id in visible:
+                yield self._owned(visible[row.securable_id], row)
         for key, grants in given.items():
-            if key in known:
-                yield self._direct(known[key], grants)
+            if key in visible:
+                yield self._direct(visible[key], grants)
         for item in held:
-            if item.role_id in known and not is_personal(known[item.role_id].name):
-                yield self._role(known[item.role_id], item)
+            if item.role_id in visible and not is_personal(visible[item.role_id].name):
+                yield self._role(visible[item.role_id], item)
         for duty in duties:
-            if duty.content_object_id in known:
-                yield self._duty(known[duty.content_object_id], duty)
+            if duty.content_object_id in visible:
+                yield self._duty(visible[duty.content_object_id], duty)
         yield from self._texts()
         yield from self._members()
         yield from self._requests()
@@ -135,10 +139,10 @@ class Holdings:
         personal = Placement.objects.open().filter(scope__in=tops, type="role", name=name_for(self.person))
         mine = Q(role__in=personal.values("securable")) | Q(holder=self.person)
         rows = Grant.objects.open().filter(mine, effect=Effect.ALLOW, securable__realm__in=list(self.roots))
-        found: dict[int, list[Grant]] = defaultdict(list)
+        grants: dict[int, list[Grant]] = defaultdict(list)
         for row in rows.order_by("pk"):
-            found[row.securable_id or 0].append(row)
-        return found
+            grants[row.securable_id or 0].append(row)
+        return grants
 
     def _texts(self) -> Iterable[Entitlement]:
         rows = Grant.objects.open().filter(holder=self.person, realm__in=list(self.roots)).order_by("pk")
@@ -173,8 +177,8 @@ class Holdings:
 
     def _role(self, role: Node, row: Assignment) -> Entitlement:
         by_text = dialects.get(role.kind).by_text
-        asked = (GRANT, self.roots[role.realm_id]) if by_text else (roles.operation(role, "assign"), role)
-        may = self._may(*asked)
+        operation = (GRANT, self.roots[role.realm_id]) if by_text else (roles.operation(role, "assign"), role)
+        may = self._may(*operation)
         return Entitlement(
             f"role-{role.id}",
             "role",
@@ -203,9 +207,9 @@ class Holdings:
         """Open requests by them or for them; those who may grant on the object may refuse these."""
         theirs = Q(asker=self.person) | Q(holder=self.person)
         rows = list(AccessRequest.objects.filter(STILL_OPEN, theirs, realm__in=list(self.roots)))
-        known = nodes(row.lineage[-1] for row in rows if row.lineage)
+        by_id = nodes(row.lineage[-1] for row in rows if row.lineage)
         for row in rows:
-            node = known.get(row.lineage[-1]) if row.lineage else self.roots[row.realm_id or 0]
+            node = by_id.get(row.lineage[-1]) if row.lineage else self.roots[row.realm_id or 0]
             mine = self.asker == self.person and row.asker_id == self.person.pk
             if node is not None and (mine or self.sees(node)):
                 may = mine or self._may(GRANT, node)
@@ -287,13 +291,13 @@ def askable(some: Iterable[Entitlement]) -> dict[str, Principal]:
     """Who can act on things in realms, by code: the nearest owner.  One query."""
     placed = [item for item in some if item.node is not None]
     owners = owners_of(sorted({key for item in placed if item.node for key in item.node.lineage}))
-    found = {}
+    principals = {}
     for item in placed:
         along = reversed(item.node.lineage) if item.node else ()
         nearest = next((owners[key] for key in along if key in owners), None)
         if nearest is not None:
-            found[item.code] = nearest
-    return found
+            principals[item.code] = nearest
+    return principals
 
 
 __all__ = ["COPIED", "HANDED", "KINDS", "SITE", "TAKEN", "Entitlement", "Holdings", "askable"]

@@ -77,18 +77,20 @@ def _between(start: datetime, end: datetime, on_objects: Q, on_roles: Q) -> list
     grants = Grant.objects.open().filter(on_objects, effect=Effect.ALLOW, securable__isnull=False, **window)
     roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(on_roles, **window)
     rows: list[Fact] = [*grants.select_related("holder"), *roles.select_related("holder")]
-    found = [Ending(item.fact, item.holder, item.node) for item in scheduled_grants.beginnings_of(rows)]
-    held = {fact_code(item.fact) for item in found}
-    found += _by_roles([row for row in rows if isinstance(row, Grant) and fact_code(row) not in held])
-    return sorted(found, key=lambda one: (one.until, fact_code(one.fact)))
+    endings = [Ending(item.fact, item.holder, item.node) for item in scheduled_grants.beginnings_of(rows)]
+    held = {fact_code(item.fact) for item in endings}
+    endings += _by_roles([row for row in rows if isinstance(row, Grant) and fact_code(row) not in held])
+    return sorted(endings, key=lambda ending: (ending.until, fact_code(ending.fact)))
 
 
 def _by_roles(rows: Sequence[Grant]) -> list[Ending]:
     """What roles gave and no longer will, with their holders.  At most one query."""
     keys = {key for row in rows for key in (row.role_id, row.securable_id) if key}
     places = nodes(keys) if keys else {}
-    there = [row for row in rows if row.role_id in places and row.securable_id in places]
-    return [Ending(item, None, places[item.securable_id or 0], places[item.role_id or 0]) for item in there]
+    complete = [row for row in rows if row.role_id in places and row.securable_id in places]
+    return [
+        Ending(item, None, places[item.securable_id or 0], places[item.role_id or 0]) for item in complete
+    ]
 
 
 def remind(now: datetime) -> int:
@@ -97,8 +99,8 @@ def remind(now: datetime) -> int:
     Answers how many endings were told of.
     """
     # nobody is left to do anything about what was extended, taken back, or has ended
-    told = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
-    keys = set(told.values_list("key", flat=True))
+    open_notices = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
+    keys = set(open_notices.values_list("key", flat=True))
     by_model: dict[str, set[int]] = {"grant": set(), "assignment": set()}
     for key in keys:
         by_model[key.split(":")[1]].add(int(key.split(":")[2]))
@@ -120,10 +122,10 @@ def _remind(now: datetime, ahead: timedelta) -> int:
         Change.objects.filter(revision__in={item.fact.opened for item in due}).values_list("revision", "at")
     )
     due = [item for item in due if item.holder and given[item.fact.opened] < item.until - ahead]
-    known = set(
+    keys = set(
         Notice.objects.filter(key__in=[_key(item, ahead) for item in due]).values_list("key", flat=True)
     )
-    fresh = [item for item in due if _key(item, ahead) not in known]
+    fresh = [item for item in due if _key(item, ahead) not in keys]
     places = {item.node.id: item.node for item in fresh}
     may_extend = {key: [item.principal for item in approvers.of(node)] for key, node in places.items()}
     for item in fresh:
@@ -139,19 +141,19 @@ def _tell(ending: Ending, ahead: timedelta, others: Sequence[Principal]) -> None
     if ending.holder is None:
         return
     key = _key(ending, ahead)
-    mine, told = f"/people/{ending.holder.pk}", say(YOURS, what=ending.what)
-    notices.tell(ending.holder, ENDS_SOON, told, link=mine, key=key, until=ending.until)
+    mine, text_ = f"/people/{ending.holder.pk}", say(YOURS, what=ending.what)
+    notices.tell(ending.holder, ENDS_SOON, text_, link=mine, key=key, until=ending.until)
     others = [other for other in others if other.pk != ending.holder.pk]
-    told = say(THEIRS, what=ending.what)
-    notices.tell(others, ENDS_FOR, told, link=extend(ending), who=ending.holder, key=key, until=ending.until)
+    text_ = say(THEIRS, what=ending.what)
+    notices.tell(others, ENDS_FOR, text_, link=extend(ending), who=ending.holder, key=key, until=ending.until)
 
 
 def extend(ending: Ending) -> str:
     """The page of the console where its end can be moved; its beginning is kept."""
     if ending.role is not None:
         return f"/roles/{ending.role.id}/give/{ending.node.id}"
-    asked = {"who": str(ending.holder), "until": "month"}
+    query = {"who": str(ending.holder), "until": "month"}
     if isinstance(ending.fact, Assignment):
-        return f"/roles/{ending.node.id}/assign?{urlencode(asked)}"
-    asked |= {"may": ending.fact.privilege}
-    return f"/objects/{ending.node.id}/grant?{urlencode(asked)}"
+        return f"/roles/{ending.node.id}/assign?{urlencode(query)}"
+    query |= {"may": ending.fact.privilege}
+    return f"/objects/{ending.node.id}/grant?{urlencode(query)}"

@@ -43,8 +43,8 @@ def of_deeds(
     left = 0
     for root in realms:
         some = [deed for deed in deeds if deed.holding.realm_id in (0, root.realm_id)]
-        told, more = _in_realm(root, person, some, now) if some else ([], 0)
-        parts, left = [*parts, *told], left + more
+        effects, more = _in_realm(root, person, some, now) if some else ([], 0)
+        parts, left = [*parts, *effects], left + more
     return Foreseen(tuple(parts), left)
 
 
@@ -63,30 +63,30 @@ def _in_realm(
         for rule in rules:
             if isinstance(rule.object, int):
                 concerned.setdefault(rule.object, []).append(rule)
-    places = sorted(nodes(concerned).values(), key=lambda one: (len(one.names), one.names))
+    places = sorted(nodes(concerned).values(), key=lambda node: (len(node.names), node.names))
     if not places:
         return [], 0
     world = World(root, list(people.values()), (), now, also=places)
     pairs = {item.pk: _before_and_after(world, item, person, moved, inside) for item in people.values()}
-    told = []
+    outcomes = []
     for node in places[:TOLD]:
         at = world.at(node, asked(node, concerned[node.id]))
         effects = [at.between(item, *pairs[item.pk]) for item in people.values()]
-        told.append((node, in_order(effects, loaded.revision)))
-    return told, max(0, len(places) - TOLD)
+        outcomes.append((node, in_order(effects, loaded.revision)))
+    return outcomes, max(0, len(places) - TOLD)
 
 
 def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, frozenset[Principal]]:
     """Each person who gets something, and the receivers it comes by: themselves, or their groups."""
-    found: dict[Principal, set[Principal]] = {}
+    members: dict[Principal, set[Principal]] = {}
     groups = {item.pk: item for item in getting if item.kind == Principal.Kind.GROUP}
     for item in getting:
         if item.pk not in groups:
-            found.setdefault(item, set()).add(item)
+            members.setdefault(item, set()).add(item)
     rows = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
     for row in rows:
-        found.setdefault(row.member, set()).add(groups[row.group_id])
-    return {one: frozenset(some) for one, some in found.items()}
+        members.setdefault(row.member, set()).add(groups[row.group_id])
+    return {group: frozenset(some) for group, some in members.items()}
 
 
 def _by(rule: Rule, deed: LifecycleAction) -> bool:
@@ -114,7 +114,7 @@ def _before_and_after(
     inside: dict[Principal, frozenset[Principal]],
 ) -> tuple[Slice, Slice]:
     before = tuple(world.loaded.rules_of(principal.pk))
-    gone = (
+    rules_gone = (
         {rule for deed, rules in moved.items() if deed.what != COPY for rule in rules}
         if principal.pk == person.pk
         else set()
@@ -125,7 +125,7 @@ def _before_and_after(
         if deed.what in (HAND, COPY) and deed.to in inside.get(principal, ())
         for rule in rules
     )
-    after = (*(rule for rule in before if rule not in gone), *new)
+    after = (*(rule for rule in before if rule not in rules_gone), *new)
     was, will = world.slice_with(principal, before), world.slice_with(principal, after)
     kinds = {deed.holding.kind: deed for deed in moved}
     member = kinds.get("member")

@@ -35,8 +35,8 @@ def of_deeds(
     """
     ordered = sorted(deeds, key=lambda deed: FIRST.index(deed.holding.kind))
     for root in realms:
-        here = [deed for deed in ordered if deed.holding.realm_id in (0, root.realm_id)]
-        changes = [change for deed in here for change in _changes(root, person, deed)]
+        in_realm = [deed for deed in ordered if deed.holding.realm_id in (0, root.realm_id)]
+        changes = [change for deed in in_realm for change in _changes(root, person, deed)]
         if changes:
             yield root, changes
 

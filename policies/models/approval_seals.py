@@ -40,11 +40,13 @@ def seal_anew(part: RequestPart) -> bool:
 
 
 def _content_of(request: AccessRequest, part: RequestPart) -> bytes:
-    asked: tuple[Any, ...] = (request.holder_id, request.asker_id, request.realm_id, request.lasts)
-    asked += (plain(request.starts), plain(request.until), request.zone)
+    request_fields: tuple[Any, ...] = (request.holder_id, request.asker_id, request.realm_id, request.lasts)
+    request_fields += (plain(request.starts), plain(request.until), request.zone)
     what = (part.number, part.kind, part.type, part.name, part.securable_id, sorted(part.needed.items()))
     given = (part.given, part.role_id, part.lasts, plain(part.until))
     who: tuple[Any, ...] = (part.decided_by_id, part.decided_for_id)
     if part.kind == RequestPart.Kind.PLAN:
         who += PlannedFile.objects.values_list("plan", "revision").filter(request=request.pk).first() or ()
-    return content("approval", part.pk, request.pk, part.edition or None, *asked, *what, *given, *who)
+    return content(
+        "approval", part.pk, request.pk, part.edition or None, *request_fields, *what, *given, *who
+    )

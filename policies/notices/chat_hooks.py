@@ -40,6 +40,6 @@ def configured(texts: Iterable[str]) -> list[Hook]:
 def _hook(text: str) -> Hook:
     parts = urlsplit(text)
     query = parse_qsl(parts.query, keep_blank_values=True)
-    told = [item for name, value in query if name == HEARS for item in value.split(",") if item]
+    names = [item for name, value in query if name == HEARS for item in value.split(",") if item]
     rest = urlencode([(name, value) for name, value in query if name != HEARS])
-    return Hook(urlunsplit(parts._replace(query=rest)), tuple(told))
+    return Hook(urlunsplit(parts._replace(query=rest)), tuple(names))

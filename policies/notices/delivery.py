@@ -66,14 +66,14 @@ def _recover(dead: QuerySet[Letter], now: datetime) -> None:
         LETTER.move(dead.filter(state="handing"), "lost", lease=None, trouble=GONE)
 
 
-def _one(letter: Letter) -> QuerySet[Letter]:
+def _letter_row(letter: Letter) -> QuerySet[Letter]:
     return Letter.objects.filter(pk=letter.pk)
 
 
 def _claimed(letter: Letter, now: datetime) -> bool:
     """Whether this worker has it for itself now; another may have been quicker."""
     with suppress(Conflict):
-        LETTER.move(_one(letter), "claim", lease=now + LEASE, tries=F("tries") + 1)
+        LETTER.move(_letter_row(letter), "claim", lease=now + LEASE, tries=F("tries") + 1)
         letter.tries += 1
         return True
     return False
@@ -82,10 +82,10 @@ def _claimed(letter: Letter, now: datetime) -> bool:
 def _again(letter: Letter, trouble: str, now: datetime) -> str:
     """Later, each time twice as late; given up after many times."""
     if letter.tries >= TRIES:
-        LETTER.move(_one(letter), "give_up", lease=None, trouble=trouble)
+        LETTER.move(_letter_row(letter), "give_up", lease=None, trouble=trouble)
     else:
         delay = min(FIRST_DELAY * 2 ** (letter.tries - 1), LONGEST_DELAY)
-        LETTER.move(_one(letter), "again", lease=None, due=now + delay, trouble=trouble)
+        LETTER.move(_letter_row(letter), "again", lease=None, due=now + delay, trouble=trouble)
     return f"{letter.channel}: {trouble}"
 
 
@@ -99,7 +99,7 @@ def _mail(rows: Iterable[Letter], now: datetime) -> list[str]:
             continue
         message = notices_mail.mail_of(letter)
         if message is None:
-            LETTER.move(_one(letter), "drop", lease=None)
+            LETTER.move(_letter_row(letter), "drop", lease=None)
             continue
         try:
             server.open()
@@ -114,18 +114,18 @@ def _mail(rows: Iterable[Letter], now: datetime) -> list[str]:
 
 
 def _hand(server: BaseEmailBackend, letter: Letter, message: mail.EmailMessage, now: datetime) -> str:
-    LETTER.move(_one(letter), "hand")
+    LETTER.move(_letter_row(letter), "hand")
     try:
         server.send_messages([message])
     except (smtplib.SMTPRecipientsRefused, smtplib.SMTPResponseException) as error:
         if _code(error) < 500:
             return _again(letter, _words(error), now)
-        LETTER.move(_one(letter), "give_up", lease=None, trouble=_words(error))
+        LETTER.move(_letter_row(letter), "give_up", lease=None, trouble=_words(error))
         return f"{letter.channel}: {_words(error)}"
     except (OSError, smtplib.SMTPException) as error:
-        LETTER.move(_one(letter), "lost", lease=None, trouble=f"{_words(error)}; {GONE}")
+        LETTER.move(_letter_row(letter), "lost", lease=None, trouble=f"{_words(error)}; {GONE}")
         return f"{letter.channel}: {_words(error)}"
-    LETTER.move(_one(letter), "sent", lease=None, trouble="")
+    LETTER.move(_letter_row(letter), "sent", lease=None, trouble="")
     return ""
 
 
@@ -159,7 +159,7 @@ def _calls(hook: Hook, rows: Iterable[Letter], now: datetime) -> list[str]:
             policies_http.send(hook.url, body, headers)
         except NotTaken as error:
             return [_again(letter, str(error), now)]  # the others find it away as well
-        LETTER.move(_one(letter), "sent", lease=None, trouble="")
+        LETTER.move(_letter_row(letter), "sent", lease=None, trouble="")
     return []
 
 
@@ -169,6 +169,6 @@ def _calls(hook: Hook, rows: Iterable[Letter], now: datetime) -> list[str]:
 def forget_old(now: datetime) -> int:
     """Delete what was read or settled a year and more ago, and letters that went then; answers how many."""
     old = now - KEPT
-    gone, _ = Notice.objects.filter(made__lt=old).exclude(OPEN).delete()
+    deleted, _ = Notice.objects.filter(made__lt=old).exclude(OPEN).delete()
     ended, _ = Letter.objects.filter(state__in=LETTER.ends, made__lt=old).delete()
-    return gone + ended
+    return deleted + ended

@@ -34,9 +34,9 @@ def page(person: Principal, *, unread: bool, before: int = 0) -> Page:
         mine = mine.filter(OPEN)
     if before:
         mine = mine.filter(pk__lt=before)
-    found = list(mine.order_by("-pk")[: PAGE + 1])
-    rows = found[:PAGE]
-    return Page(tuple(rows), rows[-1].pk if len(found) > PAGE else 0)
+    notice_rows = list(mine.order_by("-pk")[: PAGE + 1])
+    rows = notice_rows[:PAGE]
+    return Page(tuple(rows), rows[-1].pk if len(notice_rows) > PAGE else 0)
 
 
 def mark_read(person: Principal, numbers: Collection[int] | None = None) -> int:
@@ -65,7 +65,7 @@ def _marked(person: Principal, rows: QuerySet[Notice], *, read: bool) -> int:
 def choices_of(person: Principal) -> list[tuple[Kind, How]]:
     """Every kind with how they are told of it, in the order of their headings.  One query."""
     chosen = dict(NoticeChoice.objects.filter(person=person).values_list("kind", "how"))
-    kinds = sorted(KINDS.values(), key=lambda one: one.heading)
+    kinds = sorted(KINDS.values(), key=lambda kind: kind.heading)
     return [(kind, How(chosen.get(kind.code, kind.how))) for kind in kinds]
 
 

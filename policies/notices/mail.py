@@ -71,9 +71,9 @@ def _digest(reader: int, begun: datetime, now: datetime) -> int:
 
 def digest_hour(zone: tzinfo, now: datetime) -> datetime:
     """The last moment, in that zone, at which a digest was due."""
-    here = now.astimezone(zone)
-    begun = here.replace(hour=DIGEST_AT, minute=0, second=0, microsecond=0)
-    return begun if begun <= here else begun - timedelta(days=1)
+    local = now.astimezone(zone)
+    begun = local.replace(hour=DIGEST_AT, minute=0, second=0, microsecond=0)
+    return begun if begun <= local else begun - timedelta(days=1)
 
 
 def zone_called(name: str) -> tzinfo:
@@ -91,7 +91,7 @@ def mail_of(letter: Letter) -> EmailMessage | None:
         return None
     # in the language of who reads it, whoever caused it
     with translation.override(languages.of_mail_to(account)):
-        subject, body = (_one if len(rows) == 1 else _many)(rows, zone_called(account.time_zone))
+        subject, body = (_single_mail if len(rows) == 1 else _many)(rows, zone_called(account.time_zone))
     headers = {"Message-ID": message_id(letter), "Auto-Submitted": "auto-generated"}
     return EmailMessage(subject, body, None, [account.email], headers=headers)
 
@@ -102,17 +102,17 @@ def message_id(letter: Letter) -> str:
     return f"<{letter.pk}.{int(letter.made.timestamp() * 1_000_000)}@{host}>"
 
 
-def _one(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
+def _single_mail(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
     [row] = rows
-    return _subject(row), f"{_told(row, zone)}\n{_foot()}"
+    return _subject(row), f"{_notice_text(row, zone)}\n{_foot()}"
 
 
 def _many(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
     parts = []
     for code, some in groupby(sorted(rows, key=lambda row: row.kind), key=lambda row: row.kind):
-        told = "\n".join(_told(row, zone) for row in some)
-        known = KINDS.get(code)
-        parts.append(f"{gettext(known.heading) if known else code}\n\n{told}")
+        text = "\n".join(_notice_text(row, zone) for row in some)
+        kind = KINDS.get(code)
+        parts.append(f"{gettext(kind.heading) if kind else code}\n\n{text}")
     subject = ngettext("%(many)s notice of %(site)s", "%(many)s notices of %(site)s", len(rows))
     return subject % {"many": len(rows), "site": settings.LAKEWARDEN_URL}, "\n".join([*parts, _foot()])
 
@@ -123,7 +123,7 @@ def _subject(row: Notice) -> str:
     return text if len(text) <= LONGEST_SUBJECT else f"{text[: LONGEST_SUBJECT - 1]}…"
 
 
-def _told(row: Notice, zone: tzinfo) -> str:
+def _notice_text(row: Notice, zone: tzinfo) -> str:
     """The sentence, its end and its one link."""
     lines = [row.sentence]
     if row.until:
@@ -143,19 +143,19 @@ def _foot() -> str:
 
 def call_of(letter: Letter) -> dict[str, object]:
     """What a hook is told: a `text` that chat systems show as it is, and its parts for others."""
-    said = letter.data
-    who = Principal.objects.filter(pseudonym=said["who"]).first() if said["who"] else None
-    sentence = said["text"].replace("{who}", who.label if who else "somebody")
+    data = letter.data
+    who = Principal.objects.filter(pseudonym=data["who"]).first() if data["who"] else None
+    sentence = data["text"].replace("{who}", who.label if who else "somebody")
     until = (
-        f" Until {datetime.fromisoformat(said['until']):%a %-d %b %Y, %H:%M} (UTC)." if said["until"] else ""
+        f" Until {datetime.fromisoformat(data['until']):%a %-d %b %Y, %H:%M} (UTC)." if data["until"] else ""
     )
-    urgent = "Urgent: " if said["urgent"] else ""
+    urgent = "Urgent: " if data["urgent"] else ""
     return {
-        "text": f"{urgent}{sentence}{until} {link_of(said['link'])}",
-        "kind": said["kind"],
+        "text": f"{urgent}{sentence}{until} {link_of(data['link'])}",
+        "kind": data["kind"],
         "sentence": sentence,
         "who": str(who) if who else None,
-        "until": said["until"],
-        "link": link_of(said["link"]),
-        "urgent": said["urgent"],
+        "until": data["until"],
+        "link": link_of(data["link"]),
+        "urgent": data["urgent"],
     }

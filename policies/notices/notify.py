@@ -48,7 +48,7 @@ def tell(
         ways = _ways(persons(named, now), kind, urgent=urgent)
         rows = [
             Notice(
-                recipient_id=one,
+                recipient_id=recipient,
                 kind=kind,
                 key=key,
                 link=link,
@@ -59,7 +59,7 @@ def tell(
                 how=how,
                 **words,
             )
-            for one, how in ways.items()
+            for recipient, how in ways.items()
             if how != How.NOTHING
         ]
         Notice.objects.bulk_create(rows, ignore_conflicts=True)
@@ -68,12 +68,12 @@ def tell(
     return len(rows)
 
 
-def _words(said: Said | str) -> dict[str, Any]:
+def _words(text: Said | str) -> dict[str, Any]:
     """What is kept of it: a code with values, and the English text that programs read."""
-    if isinstance(said, str):
-        return {"text": said}
-    kept = Said(said.code, {"who": "{who}", **said.values})
-    return {"text": kept.english, "code": said.code, "data": said.as_data()["values"]}
+    if isinstance(text, str):
+        return {"text": text}
+    kept = Said(text.code, {"who": "{who}", **text.values})
+    return {"text": kept.english, "code": text.code, "data": text.as_data()["values"]}
 
 
 def settle(*keys: str, person: Principal | None = None) -> int:
@@ -94,11 +94,11 @@ def persons(named: Collection[Principal], now: datetime) -> list[int]:
         kept = Keeping.objects.open().filter(service__in=services).select_related("keeper")
         named = [*named, *(row.keeper for row in kept)]
     groups = [item.pk for item in named if item.kind == Principal.Kind.GROUP]
-    found = {item.pk for item in named if item.kind == Principal.Kind.USER}
+    people = {item.pk for item in named if item.kind == Principal.Kind.USER}
     if groups:
         inside = Membership.objects.open().within(now).filter(group__in=groups, member__kind="user")
-        found |= set(inside.values_list("member", flat=True))
-    return sorted(able(found, now=now)) if found else []
+        people |= set(inside.values_list("member", flat=True))
+    return sorted(able(people, now=now)) if people else []
 
 
 def _ways(people: Collection[int], kind: str, *, urgent: bool) -> dict[int, str]:

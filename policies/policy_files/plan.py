@@ -85,8 +85,8 @@ class Plan:
         admitted = [step for step in self.adds if step.key.kind == kinds.MEMBER]
         others = (step for step in self.adds if step.key.kind != kinds.MEMBER)
         ordered = [*admitted, *self.removals, *self.changes, *others]
-        known = [step for step in ordered if step.key.kind != kinds.OBJECT and names.knows(step.key)]
-        return [change for step in known for change in changes_of(step, names)]
+        known_steps = [step for step in ordered if step.key.kind != kinds.OBJECT and names.knows(step.key)]
+        return [change for step in known_steps for change in changes_of(step, names)]
 
     # what the file says, held against what is so
 
@@ -151,9 +151,9 @@ class Names:
         names = {item.who for item in every if item.who}
         parsed = {text: principal_name(text) for text in names}
         rows = Principal.objects.filter(name__in={name.name for name in parsed.values()})
-        there = {(row.kind, row.name): row for row in rows}
+        by_name = {(row.kind, row.name): row for row in rows}
         self.people = {
-            text: there.get((name.kind, name.name)) or Principal(kind=name.kind, name=name.name)
+            text: by_name.get((name.kind, name.name)) or Principal(kind=name.kind, name=name.name)
             for text, name in parsed.items()
         }
 

@@ -78,27 +78,27 @@ class Foretelling:
         """People known here whom a pattern speaks of and who have no turn of their own."""
         own = {item.holder.pk for item in self.turns if item.holder.pk}
         people = Principal.objects.filter(kind__in=("user", "service")).exclude(pk__in=own)
-        found: dict[int, tuple[Principal, Turn]] = {}
+        turns_by_person: dict[int, tuple[Principal, Turn]] = {}
         for turn in self.patterns:
             rows = people.filter(name__iendswith=turn.holder.name[1:]).order_by("display_name", "name")
-            found.update({row.pk: (row, turn) for row in rows[:MOST] if row.pk not in found})
-        return list(found.values())
+            turns_by_person.update(
+                {row.pk: (row, turn) for row in rows[:MOST] if row.pk not in turns_by_person}
+            )
+        return list(turns_by_person.values())
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = [turn.holder.pk for turn in self.turns if turn.holder.pk] + [
-            row.pk for row, _ in self.covered
-        ]
+        ids = [turn.holder.pk for turn in self.turns if turn.holder.pk] + [row.pk for row, _ in self.covered]
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
-        strangers = {number: one.holder.name for number, one in self._numbered() if number < 0}
+        strangers = {number: turn.holder.name for number, turn in self._numbered() if number < 0}
         return facts.load(
-            realm, self.node.realm, asked, now=self.now, objects=self.node.lineage, strangers=strangers
+            realm, self.node.realm, ids, now=self.now, objects=self.node.lineage, strangers=strangers
         )
 
     def _numbered(self) -> Iterable[tuple[int, Turn]]:
         """Each turn with its holder's number, a negative one for who is not known yet."""
-        for at, one in enumerate(self.turns, 1):
-            yield one.holder.pk or -at, one
+        for at, turn in enumerate(self.turns, 1):
+            yield turn.holder.pk or -at, turn
 
     @cached_property
     def gone(self) -> dict[int | None, frozenset[str]]:
@@ -113,7 +113,7 @@ class Foretelling:
         return {holder: frozenset(names) for holder, names in ended.items()}
 
     def outcomes(self) -> list[Outcome]:
-        own = [self._outcome(number, one.holder, [one]) for number, one in self._numbered()]
+        own = [self._outcome(number, turn.holder, [turn]) for number, turn in self._numbered()]
         return [*own, *(self._outcome(row.pk, row, [turn], turn.holder) for row, turn in self.covered)]
 
     def _outcome(
@@ -122,9 +122,9 @@ class Foretelling:
         before = self.loaded.slice_of(person, number)
         spoken = [item for item in self.patterns if _speaks_of(item.holder, person)]
         every = [*turns, *(item for item in spoken if item not in turns)]
-        gone = frozenset().union(*(self.gone.get(item.holder.pk, frozenset()) for item in every))
+        removed_facts = frozenset().union(*(self.gone.get(item.holder.pk, frozenset()) for item in every))
         new = [rule for item in every for rule in self._new(item, person)]
-        rules = (*(rule for rule in before.rules if rule.fact not in gone), *new)
+        rules = (*(rule for rule in before.rules if rule.fact not in removed_facts), *new)
         after = engine.with_rules(before, rules, now=self.now.timestamp())
         [turn, *_] = turns
         return Outcome(
@@ -151,8 +151,8 @@ def _speaks_of(pattern: Principal, person: Principal) -> bool:
 
 
 def _ways(after: Slice, turn: Turn, node: Node) -> tuple[str, ...]:
-    asked = turn.takes | turn.gives
-    rules = (rule for rule in after.rules if rule.object == node.id and rule.privilege in asked and rule.via)
+    codes = turn.takes | turn.gives
+    rules = (rule for rule in after.rules if rule.object == node.id and rule.privilege in codes and rule.via)
     return tuple(dict.fromkeys(rule.via[0].name for rule in rules))
 
 

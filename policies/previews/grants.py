@@ -130,9 +130,9 @@ class World:
         self._rules: dict[int, Rules] = {}
         self._kins: dict[int, object] = {}
         realm = Realm(pk=node.realm_id, kind=node.kind)
-        asked = {holder.pk for holder in (*holders, *self.people)}
+        ids = {holder.pk for holder in (*holders, *self.people)}
         self.objects = {key for item in (node, *also) for key in item.lineage}
-        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=self.objects)
+        self.loaded = facts.load(realm, node.realm, ids, now=now, objects=self.objects)
 
     def at(self, node: Node, actions: Sequence[str]) -> World:
         """The same people and rules, asked about another of the objects."""
@@ -219,18 +219,18 @@ class World:
 
     def effects(self, worked_out: Callable[[Principal], Effect]) -> list[Effect]:
         """One for each person; of people whose facts are the same and who are reached alike, one is asked."""
-        known: dict[object, Effect] = {}
-        told = []
+        effects_by_key: dict[object, Effect] = {}
+        effects = []
         for person in self.people:
             if person.pk not in self._kins:
                 via = self._via(person)
                 alike = (self.loaded.signature_of(person.pk), via.pk) if via else person.pk
                 self._kins[person.pk] = alike
             kin = self._kins[person.pk]
-            if kin not in known:
-                known[kin] = worked_out(person)
-            told.append(replace(known[kin], principal=person, via=self._via(person)))
-        return told
+            if kin not in effects_by_key:
+                effects_by_key[kin] = worked_out(person)
+            effects.append(replace(effects_by_key[kin], principal=person, via=self._via(person)))
+        return effects
 
     def _via(self, person: Principal) -> Principal | None:
         return self.through.get(person.pk) if person not in self.holders else None
@@ -267,22 +267,29 @@ def of_grants(
     touched = {gift.node.id: gift.node for gift in given}
     begins = wishes[0].valid_from or now
     world = World(wishes[0].node, wishes[0].holders, (), begins, also=touched.values())
-    gone = _replaced(wishes, given, now)
-    return [(wish.node, _of_wish(world, wish, given, gone)) for wish in wishes]
+    replaced = _replaced(wishes, given, now)
+    return [(wish.node, _of_wish(world, wish, given, replaced)) for wish in wishes]
 
 
-def _of_wish(world: World, wish: GrantRequest, given: Sequence[Grantable], gone: Collection[str]) -> Preview:
-    here = world.at(wish.node, actions_of(wish.node, wish.privileges))
+def _of_wish(
+    world: World, wish: GrantRequest, given: Sequence[Grantable], replaced: Collection[str]
+) -> Preview:
+    world_here = world.at(wish.node, actions_of(wish.node, wish.privileges))
     way = set(wish.node.lineage)
     here_given = [gift for gift in given if gift.node.id in way]
 
     def worked_out(person: Principal) -> Effect:
-        mine = [gift for gift in here_given if _reaches(here, gift.holder, person)]
-        before = here.rules_of(person)
-        after = (*(rule for rule in before if rule.fact not in gone), *(_rule(wish, gift) for gift in mine))
-        return here.effect(person, before, after, [gift for gift in mine if gift.node.id != wish.node.id])
+        mine = [gift for gift in here_given if _reaches(world_here, gift.holder, person)]
+        before = world_here.rules_of(person)
+        after = (
+            *(rule for rule in before if rule.fact not in replaced),
+            *(_rule(wish, gift) for gift in mine),
+        )
+        return world_here.effect(
+            person, before, after, [gift for gift in mine if gift.node.id != wish.node.id]
+        )
 
-    return in_order(here.effects(worked_out), here.loaded.revision)
+    return in_order(world_here.effects(worked_out), world_here.loaded.revision)
 
 
 def clashes(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime | None = None) -> list[Violation]:
@@ -320,27 +327,27 @@ def of_removals(
     world = World(nodes[0], holders, (), now, also=nodes)
     pairs = {(node.id, privilege) for node, privileges in removed for privilege in privileges}
     held = [row for _, row in grants.direct_of(nodes, holders) if (row.securable_id, row.privilege) in pairs]
-    gone = {f"grant:{row.pk}" for row in held}
-    return [(node, _of_removal(world, node, privileges, gone)) for node, privileges in removed]
+    ended = {f"grant:{row.pk}" for row in held}
+    return [(node, _of_removal(world, node, privileges, ended)) for node, privileges in removed]
 
 
-def _of_removal(world: World, node: Node, privileges: Sequence[str], gone: Collection[str]) -> Preview:
-    here = world.at(node, actions_of(node, privileges))
+def _of_removal(world: World, node: Node, privileges: Sequence[str], ended: Collection[str]) -> Preview:
+    world_here = world.at(node, actions_of(node, privileges))
 
     def worked_out(person: Principal) -> Effect:
-        before = here.rules_of(person)
-        return here.effect(person, before, tuple(r for r in before if r.fact not in gone), ())
+        before = world_here.rules_of(person)
+        return world_here.effect(person, before, tuple(r for r in before if r.fact not in ended), ())
 
-    return in_order(here.effects(worked_out), here.loaded.revision)
+    return in_order(world_here.effects(worked_out), world_here.loaded.revision)
 
 
 def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
     """What rights given on a container let one do to what it holds: `table:read`."""
     law = dialects.get(node.kind)
     for code in privileges:
-        known = law.privilege(code)
-        if known is not None and node.type in CONTAINERS and known.category in ("read", "write"):
-            yield from (f"{type_}:{known.category}" for type_ in sorted(known.binds - CONTAINERS))
+        privilege = law.privilege(code)
+        if privilege is not None and node.type in CONTAINERS and privilege.category in ("read", "write"):
+            yield from (f"{type_}:{privilege.category}" for type_ in sorted(privilege.binds - CONTAINERS))
 
 
 def actions_of(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
@@ -366,13 +373,13 @@ def _replaced(wishes: Sequence[GrantRequest], given: Sequence[Grantable], now: d
     for holder, row in grants.direct_of(places, wish.holders):
         if row.origin == wish.origin:
             mine.setdefault((row.securable_id, holder.pk, row.privilege), []).append(row)
-    gone = set()
+    replaced = set()
     for gift in given:
         rows = mine.get((gift.node.id, gift.holder.pk, gift.privilege), [])
         begin = kept_begin(wish.valid_from, [row.valid_from for row in rows], now=now)
         if not any(row.valid_from == begin and row.valid_until == wish.valid_until for row in rows):
-            gone |= {f"grant:{row.pk}" for row in rows}
-    return gone
+            replaced |= {f"grant:{row.pk}" for row in rows}
+    return replaced
 
 
 def _rule(wish: GrantRequest, gift: Grantable) -> Rule:
@@ -389,5 +396,7 @@ def _rule(wish: GrantRequest, gift: Grantable) -> Rule:
 
 
 def in_order(effects: list[Effect], revision: int) -> Preview:
-    ordered = sorted(effects, key=lambda one: (ORDER.index(one.kind), one.principal.label.casefold()))
+    ordered = sorted(
+        effects, key=lambda effect: (ORDER.index(effect.kind), effect.principal.label.casefold())
+    )
     return Preview(tuple(ordered), revision)

@@ -58,7 +58,7 @@ def _in_realm(
     first = next(iter(places.values()))
     world = World(first, people, (), now, also=places.values())
     pairs = {person.pk: _before_and_after(world, person, group, given, joins) for person in world.people}
-    for node in sorted(places.values(), key=lambda one: (one.names, one.type)):
+    for node in sorted(places.values(), key=lambda place: (place.names, place.type)):
         at = world.at(node, asked(node, by_object[node.id]))
         effects = [at.between(person, *pairs[person.pk]) for person in world.people]
         yield node, in_order(effects, world.loaded.revision)
@@ -89,6 +89,6 @@ def _through(rule: Rule, group: Principal) -> bool:
 def asked(node: Node, rules: Sequence[Rule]) -> tuple[str, ...]:
     """The actions to ask about where such rules come or go; an owner's where ownership does."""
     codes = [rule.privilege for rule in rules if rule.privilege != OWNER]
-    known = dialects.get(node.kind).actions_for(node.type)
-    owned = [name for name in OWNED if name in known] if len(codes) < len(rules) else []
-    return tuple(dict.fromkeys([*actions_of(node, codes), *owned])) or tuple(known)
+    actions = dialects.get(node.kind).actions_for(node.type)
+    owned = [name for name in OWNED if name in actions] if len(codes) < len(rules) else []
+    return tuple(dict.fromkeys([*actions_of(node, codes), *owned])) or tuple(actions)

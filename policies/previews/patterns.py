@@ -75,10 +75,10 @@ def of_removal(
     root: Node, target: Authorizable, holder: Principal | Node, rows: Collection[Grant]
 ) -> Foretold:
     """What ending these grants of one holder would do."""
-    gone = {f"grant:{row.pk}" for row in rows}
+    ended = {f"grant:{row.pk}" for row in rows}
 
     def changed(slice_: Slice) -> Iterable[Rule]:
-        return (rule for rule in slice_.rules if rule.fact not in gone)
+        return (rule for rule in slice_.rules if rule.fact not in ended)
 
     return _foretold(root, target, [holder], [row.privilege for row in rows], changed)
 
@@ -108,12 +108,12 @@ def _entities(root: Node, target: Authorizable) -> tuple[int, list[Node]]:
     """How many entities are like the target, and the first of them."""
     places = pattern_matches.entities(root, target)
     keys = list(places.values_list("securable", flat=True)[:ENTITIES])
-    there = nodes(keys)
-    found = [there[key] for key in keys if key in there]
-    if not found and not target.is_pattern:
+    by_id = nodes(keys)
+    entities = [by_id[key] for key in keys if key in by_id]
+    if not entities and not target.is_pattern:
         # rights may precede what they are given on, and then it is asked about by its name
         return 0, [ask.entity_node(root, target)]
-    return places.count(), found
+    return places.count(), entities
 
 
 def _able(slice_: Slice, entities: Sequence[Node], codes: Sequence[str], now: datetime) -> tuple[int, ...]:
@@ -135,5 +135,7 @@ def _reached(holder: Principal | Node, now: datetime) -> list[Reached]:
 def _people(holders: Sequence[Principal], now: datetime) -> list[Principal]:
     groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
     inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
-    found = [holder for holder in holders if holder.pk not in groups] + [row.member for row in inside]
-    return list({one.pk: one for one in sorted(found, key=lambda one: one.label.casefold())}.values())
+    people = [holder for holder in holders if holder.pk not in groups] + [row.member for row in inside]
+    return list(
+        {person.pk: person for person in sorted(people, key=lambda member: member.label.casefold())}.values()
+    )

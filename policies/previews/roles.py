@@ -52,9 +52,9 @@ def of_role_change(role: Node, wanted: RoleChange, *, now: datetime | None = Non
         return RolePreview()
     world = World(gives[0][0], holders, (), now, also=[node for node, _ in gives])
     future = _Future(role, wanted, world, gives)
-    told = gives[: max(1, ASKED // max(1, len(world.people)))]
-    parts = tuple((node, future.preview(node, codes)) for node, codes in told)
-    return RolePreview(parts, len(gives) - len(told))
+    asked_gives = gives[: max(1, ASKED // max(1, len(world.people)))]
+    parts = tuple((node, future.preview(node, codes)) for node, codes in asked_gives)
+    return RolePreview(parts, len(gives) - len(asked_gives))
 
 
 Window = tuple[datetime | None, datetime | None]
@@ -106,11 +106,11 @@ def _given_by(role: Node, wanted: RoleChange) -> list[tuple[Node, tuple[Privileg
     pairs = [*wanted.adds, *wanted.removes]
     if not pairs:
         rows = Grant.objects.open().filter(role=role.id)
-        known = nodes(row.securable_id for row in rows if row.securable_id)
+        by_id = nodes(row.securable_id for row in rows if row.securable_id)
         pairs = [
-            (known[row.securable_id], Privilege(row.privilege, row.effect))
+            (by_id[row.securable_id], Privilege(row.privilege, row.effect))
             for row in rows
-            if row.securable_id in known
+            if row.securable_id in by_id
         ]
     by_node: dict[int, tuple[Node, list[Privilege]]] = {}
     for node, privilege in pairs:
@@ -152,9 +152,12 @@ class _Future:
         if not rule.via or rule.via[-1].key != self.role.id:
             return False
         holder = rule.via[0].key if rule.via[0].kind == Principal.Kind.GROUP else person.pk
-        taken = {(node.id, one.code, one.effect == Effect.ALLOW) for node, one in self.wanted.removes}
+        removed = {
+            (node.id, privilege.code, privilege.effect == Effect.ALLOW)
+            for node, privilege in self.wanted.removes
+        }
         left = holder in {leafe.pk for leafe in self.wanted.leaves} | self.held_anew
-        return self.wanted.deleted or left or (rule.object, rule.privilege, rule.allow) in taken
+        return self.wanted.deleted or left or (rule.object, rule.privilege, rule.allow) in removed
 
     @cached_property
     def held_anew(self) -> set[int]:
@@ -174,7 +177,9 @@ class _Future:
             for node, some in self.gives:
                 yield from (_given(node, item, (*around, station), until) for item in some)
         for way in self._ways(person):
-            yield from (_given(node, one, (*way, station), until) for node, one in self.wanted.adds)
+            yield from (
+                _given(node, privilege, (*way, station), until) for node, privilege in self.wanted.adds
+            )
 
     def _ways(self, person: Principal) -> Iterable[tuple[Station, ...]]:
         """By which groups, or by none, somebody holds the role."""

@@ -99,14 +99,14 @@ def _record(rows: list[AccessRecord], times: int = 1) -> None:
     firsts = repeats.known(counts, since=since) if lasting else {}
     unknown = {_same(row): row for row in rows if _same(row) not in firsts}
     if unknown:
-        found = _firsts(list(unknown.values()), since)
-        new = {key: row for key, row in unknown.items() if key not in found}
+        recorded = _firsts(list(unknown.values()), since)
+        new = {key: row for key, row in unknown.items() if key not in recorded}
         append = _append_together if lasting else _append
         numbers = append(list(new.values()), [counts[key] for key in new]) if new else []
         if lasting:
             made = {key: (pk, row.at) for pk, (key, row) in zip(numbers, new.items(), strict=True)}
-            repeats.remember(found | made)
-        firsts |= {key: pk for key, (pk, _) in found.items()}
+            repeats.remember(recorded | made)
+        firsts |= {key: pk for key, (pk, _) in recorded.items()}
     repeated = {firsts[key]: count for key, count in counts.items() if key in firsts}
     if lasting:
         repeats.count(repeated)
@@ -126,9 +126,11 @@ def _firsts(rows: Sequence[AccessRecord], since: datetime) -> dict[What, tuple[i
     ]
     with connection.cursor() as cursor:
         cursor.execute(_RECENT, [*columns, since])
-        found: list[tuple[Any, ...]] = cursor.fetchall()
+        first_rows: list[tuple[Any, ...]] = cursor.fetchall()
     wanted = set(map(_same, rows))
-    return {what: (pk, at) for pk, at, *plain, lineage in found if (what := (*plain, *lineage)) in wanted}
+    return {
+        what: (pk, at) for pk, at, *plain, lineage in first_rows if (what := (*plain, *lineage)) in wanted
+    }
 
 
 # written out, because building these costs more than asking them

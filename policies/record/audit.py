@@ -75,24 +75,24 @@ def events_of(asked: AuditFilter, seen: Sight) -> QuerySet[Event]:
     return rows.select_related("change").order_by("change__at", "change", "number")
 
 
-def _records(asked: AuditFilter, seen: Sight) -> QuerySet[AccessRecord]:
-    inside = Q(realm=asked.root.realm_id)
+def _records(filter_: AuditFilter, seen: Sight) -> QuerySet[AccessRecord]:
+    inside = Q(realm=filter_.root.realm_id)
     # a name at which nothing was found belongs to no object, only to the realm it begins with
-    name = asked.root.name
+    name = filter_.root.name
     inside |= Q(realm__isnull=True) & (Q(object_name=name) | Q(object_name__startswith=f"{name}/"))
-    rows = AccessRecord.objects.filter(_visible(asked, seen), inside).select_related("repeat")
-    if asked.object:
-        rows = rows.filter(lineage__contains=[asked.object.id])
-    if asked.actor:
-        rows = rows.filter(actor=asked.actor)
-    if asked.kinds:
-        rows = rows.filter(_of_kinds(asked.kinds))
-    return (rows.filter(at__gte=asked.since) if asked.since else rows).order_by("at", "pk")
+    rows = AccessRecord.objects.filter(_visible(filter_, seen), inside).select_related("repeat")
+    if filter_.object:
+        rows = rows.filter(lineage__contains=[filter_.object.id])
+    if filter_.actor:
+        rows = rows.filter(actor=filter_.actor)
+    if filter_.kinds:
+        rows = rows.filter(_of_kinds(filter_.kinds))
+    return (rows.filter(at__gte=filter_.since) if filter_.since else rows).order_by("at", "pk")
 
 
-def _visible(asked: AuditFilter, seen: Sight) -> Q:
+def _visible(filter_: AuditFilter, seen: Sight) -> Q:
     below = any_in("lineage", seen.objects)
-    return below | Q(lineage=[]) if asked.root.id in seen.objects else below
+    return below | Q(lineage=[]) if filter_.root.id in seen.objects else below
 
 
 def shows(asked: AuditFilter, seen: Sight, event: Event) -> bool:
@@ -103,10 +103,10 @@ def shows(asked: AuditFilter, seen: Sight, event: Event) -> bool:
 
 def _of_kinds(kinds: Sequence[str]) -> Q:
     """Kinds by their whole name, or all that begin alike: `grant` is `grant.added` and `grant.removed`."""
-    found = Q(pk__in=[])
+    condition = Q(pk__in=[])
     for kind in filter(holdable, kinds):
-        found |= Q(kind=kind) | Q(kind__startswith=f"{kind}.")
-    return found
+        condition |= Q(kind=kind) | Q(kind__startswith=f"{kind}.")
+    return condition
 
 
 def _following(rows: QuerySet, stream: int, after: Position | None) -> QuerySet:  # type: ignore[type-arg]

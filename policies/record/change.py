@@ -77,7 +77,7 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
         request_id=recordable(current.actor.request_id, 64),
         previous=counter.digest,
     )
-    events = [_event(row, number, said, extra) for number, (said, extra) in enumerate(current.events)]
+    events = [_event(row, number, draft, extra) for number, (draft, extra) in enumerate(current.events)]
     row.digest = digest_of(row, events)
     row.save(force_insert=True)
     Event.objects.bulk_create(events, batch_size=1000)
@@ -86,17 +86,17 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
     Counter.objects.filter(pk=counter.pk).update(revision=row.revision, digest=row.digest)
 
 
-def _event(change_row: Change, number: int, said: EventDraft, extra: dict[str, Any]) -> Event:
+def _event(change_row: Change, number: int, draft: EventDraft, extra: dict[str, Any]) -> Event:
     return Event(
         change=change_row,
         number=number,
-        kind=said.kind,
-        object_type=said.object_type,
-        object_name=said.object_name,
-        object_key=said.lineage[-1] if said.lineage else None,
-        lineage=list(said.lineage),
-        people=list(said.people),
-        data={**said.data, **extra},
+        kind=draft.kind,
+        object_type=draft.object_type,
+        object_name=draft.object_name,
+        object_key=draft.lineage[-1] if draft.lineage else None,
+        lineage=list(draft.lineage),
+        people=list(draft.people),
+        data={**draft.data, **extra},
     )
 
 

@@ -44,12 +44,12 @@ class FilePlace:
     def put(self, log: str, size: int, note: str) -> None:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            there = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-            kept = notes.whole(there)
+            text_there = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+            kept = notes.whole(text_there)
             if note in kept:
                 return  # written before a crash that kept us from saying so
             with open(self.path, "ab", opener=_private) as file:
-                if kept != there:  # a crash, or a full disk, in the middle of one
+                if kept != text_there:  # a crash, or a full disk, in the middle of one
                     file.truncate(len(kept.encode()))
                 file.write(note.encode())
                 file.flush()

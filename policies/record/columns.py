@@ -70,8 +70,8 @@ def batch_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 def digest_of(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()
+            digest.update(block)
+    return digest.hexdigest()

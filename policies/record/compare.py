@@ -105,17 +105,19 @@ def courses(node: Node, since: Past, until: Past) -> list[Course]:
             gettext("more than %(most)s changes matter to this in that time; choose a shorter one")
             % {"most": MOST}
         )
-    found: dict[int, Course] = {}
+    by_principal: dict[int, Course] = {}
     open_: dict[int, Spell] = {}
     for past in moments:
         now = state(node.id, past)
         for key, person in now.people.items():
-            found.setdefault(key, Course(person))
-        for key, course in found.items():
+            by_principal.setdefault(key, Course(person))
+        for key, course in by_principal.items():
             _turn(course, open_, key, now.actions.get(key, frozenset()), past)
     for key, spell in open_.items():
-        found[key].spells.append(spell)
-    return sorted((item for item in found.values() if item.spells), key=lambda one: _by_name(one.principal))
+        by_principal[key].spells.append(spell)
+    return sorted(
+        (item for item in by_principal.values() if item.spells), key=lambda course: _by_name(course.principal)
+    )
 
 
 def _turn(course: Course, open_: dict[int, Spell], key: int, actions: frozenset[str], past: Past) -> None:
@@ -167,17 +169,17 @@ def _told_of(person: Principal, realms: Sequence[int], since: Past, until: Past)
 
 def _with_windows(states: Sequence[Past], edges: Sequence[datetime]) -> list[Past]:
     """The states, and between two of them the moments at which a window opened or closed."""
-    found: list[Past] = []
+    facts: list[Past] = []
     for past, following in zip(states, [*states[1:], None], strict=True):
-        found.append(past)
+        facts.append(past)
         if following is not None:
-            found += [Past(past.revision, edge) for edge in edges if past.moment < edge < following.moment]
-    return list(dict.fromkeys(found))
+            facts += [Past(past.revision, edge) for edge in edges if past.moment < edge < following.moment]
+    return list(dict.fromkeys(facts))
 
 
 def _telling(node: Node, since: Past, until: Past) -> Iterable[Fact]:
     """Every fact true at some time in between that can matter for access."""
-    ends = [found for past in (since, until) if (found := node_at(node.id, past.revision))] or [node]
+    ends = [node_then for past in (since, until) if (node_then := node_at(node.id, past.revision))] or [node]
     places = {key for end in ends for key in end.lineage}
     if dialects.get(node.kind).by_text:
         grants = _between(Grant.objects.filter(realm=node.realm_id), since, until)

@@ -68,11 +68,11 @@ def _deletions() -> Deleted:
 
 def _keep(model: type[Fact]) -> int:
     missing = _missing(model)
-    there = model.objects.in_bulk([fact.pk for fact in missing])
-    gone = [fact for fact in missing if fact.pk not in there]
-    if gone:
-        unsealed.keep_gone(gone, touches.realms_by_fact(gone))
-    return len(gone) + unsealed.hold_closed(there.values())
+    by_id = model.objects.in_bulk([fact.pk for fact in missing])
+    deleted = [fact for fact in missing if fact.pk not in by_id]
+    if deleted:
+        unsealed.keep_gone(deleted, touches.realms_by_fact(deleted))
+    return len(deleted) + unsealed.hold_closed(by_id.values())
 
 
 def _missing(model: type[Fact]) -> list[Fact]:

@@ -29,5 +29,5 @@ def put_on_record() -> int:
 
 
 def _new() -> list[UnsealedFact]:
-    told = Event.objects.filter(kind=FACTS_FOUND).order_by("change", "number").last()
-    return list(UnsealedFact.objects.filter(pk__gt=told.data["last"] if told else 0).order_by("pk"))
+    event = Event.objects.filter(kind=FACTS_FOUND).order_by("change", "number").last()
+    return list(UnsealedFact.objects.filter(pk__gt=event.data["last"] if event else 0).order_by("pk"))

@@ -210,8 +210,10 @@ def governed(slice_: Slice, root: Node) -> Numbers:
 
 
 def _all_governed(slice_: Slice, root: Node) -> Numbers:
-    found, owned = frozenset(_governed(slice_, root)), owned_in(slice_)
-    return Numbers(found, owned.rows, found - owned.keys) if owned.rows else Numbers.of(found)
+    visible_ids, owned = frozenset(_governed(slice_, root)), owned_in(slice_)
+    return (
+        Numbers(visible_ids, owned.rows, visible_ids - owned.keys) if owned.rows else Numbers.of(visible_ids)
+    )
 
 
 def _giving(slice_: Slice) -> int:
@@ -284,16 +286,16 @@ def page(
     With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
     """
     events = asked.events().filter(seen.covers())
-    found = _newest(asked, seen, events, before, limit + 1)
-    shown = list(found.changes[:limit])
+    changes = _newest(asked, seen, events, before, limit + 1)
+    shown = list(changes.changes[:limit])
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
-    told = found.told(events.filter(change__in=mine))
+    told_events = changes.told(events.filter(change__in=mine))
     counts: dict[int, int] = {}
     if lines is not None:
-        counts = dict(told.order_by().values_list("change").annotate(Count("pk")))
+        counts = dict(told_events.order_by().values_list("change").annotate(Count("pk")))
         at = Window(RowNumber(), partition_by="change", order_by="number")
-        told = told.annotate(at=at).filter(at__lte=lines)
-    for event in told.order_by("change", "number"):
+        told_events = told_events.annotate(at=at).filter(at__lte=lines)
+    for event in told_events.order_by("change", "number"):
         mine[event.change_id].append(event)
     if lines is not None:
         shown = _fitting(shown, mine, 2 * lines)
@@ -305,9 +307,9 @@ def page(
         )
         for item in shown
     )
-    if len(found.changes) > len(shown):
+    if len(changes.changes) > len(shown):
         return Page(entries, shown[-1].revision)
-    return Page(entries, found.edge, _moment_of(found.edge) if found.edge else None)
+    return Page(entries, changes.edge, _moment_of(changes.edge) if changes.edge else None)
 
 
 def _moment_of(revision: int) -> datetime:
@@ -317,17 +319,19 @@ def _moment_of(revision: int) -> datetime:
     return made
 
 
-def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> SearchPage:
+def _newest(
+    filter_: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int
+) -> SearchPage:
     """The newest changes that were asked for and of which some event is among `events`, newest first."""
-    words = beginning_so(asked.text) if holdable(asked.text) else None
-    if asked.text and words is None:
+    words = beginning_so(filter_.text) if holdable(filter_.text) else None
+    if filter_.text and words is None:
         return SearchPage(())
     last = Counter.objects.values_list("revision", flat=True).get()
     last = last if before is None else min(last, before - 1)
-    if asked.request:  # an index of its own knows these, and they are few
-        return record_search.all_within(asked.changes(), events, words, last, most)
+    if filter_.request:  # an index of its own knows these, and they are few
+        return record_search.all_within(filter_.changes(), events, words, last, most)
     patience = record_search.PATIENCE if before is None else record_search.GOING_ON
-    return record_search.newest(asked.changes(), events, asked.sought(seen), words, last, most, patience)
+    return record_search.newest(filter_.changes(), events, filter_.sought(seen), words, last, most, patience)
 
 
 def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:
@@ -409,9 +413,9 @@ class Names:
 def privilege_label(code: str) -> str:
     """What people call a privilege; an unknown one keeps its code."""
     for law in dialects.every():
-        known = law.privilege(code)
-        if known:
-            return known.label
+        privilege = law.privilege(code)
+        if privilege:
+            return privilege.label
     return code
 
 

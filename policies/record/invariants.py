@@ -40,8 +40,8 @@ def check(current: ChangeInProgress) -> None:
 def _stands_on_what_is_there(current: ChangeInProgress) -> None:
     # what was found before the lock was taken may have been dropped by whoever held it
     needed = {pk for fact in current.begun if fact.closed is None for pk in _rests_on(fact)} - {None}
-    there = Placement.objects.open().filter(securable__in=needed).values_list("securable", flat=True)
-    if needed - set(there):
+    open_ids = Placement.objects.open().filter(securable__in=needed).values_list("securable", flat=True)
+    if needed - set(open_ids):
         raise NotFound(gettext("The object concerned no longer exists."))
 
 

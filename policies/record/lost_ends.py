@@ -50,12 +50,12 @@ def signed_roots(outside: str = "") -> dict[str, Roots]:
 
     Raises BadNote.
     """
-    found: dict[str, Roots] = {}
+    roots: dict[str, Roots] = {}
     kept = Checkpoint.objects.order_by("pk").values_list("note", flat=True)
     for text in dict.fromkeys([*kept, *notes.each(checkpoint_places.kept_notes()), *notes.each(outside)]):
         checkpoint = notes.opened_by(text, signing.public_keys())
-        found.setdefault(checkpoint.log, {}).setdefault(checkpoint.size, set()).add(checkpoint.root)
-    return found
+        roots.setdefault(checkpoint.log, {}).setdefault(checkpoint.size, set()).add(checkpoint.root)
+    return roots
 
 
 def statements() -> list[Lost]:
@@ -71,8 +71,8 @@ def kept_statements() -> list[dict[str, object]]:
 
 def look(outside: str = "") -> list[LogEnd]:
     """Hold each log against what was signed of it, apart from what was said to be lost.  Raises BadNote."""
-    roots, known = signed_roots(outside), statements()
-    return [_end(log, roots.get(checkpoints.name_of(log), {}), known) for log in LOGS]
+    roots, statements_ = signed_roots(outside), statements()
+    return [_end(log, roots.get(checkpoints.name_of(log), {}), statements_) for log in LOGS]
 
 
 def accept(revision: int, reason: str, *, authority: Authority, outside: str = "") -> list[Lost]:
@@ -89,16 +89,16 @@ def accept(revision: int, reason: str, *, authority: Authority, outside: str = "
             f"and revision {changes.copy_ended}."
         )
     words = recordable(reason.strip(), LONGEST_REASON)
-    found = list(_statements(ends, revision, words))
+    losses = list(_statements(ends, revision, words))
     with change(RECORD_RESTORED, realm=None, by=OPERATOR, reason=words) as current:
         kept = [
             lost_ends.signed(item, signing.public_key(), signing.sign(lost_ends.message(item)))
-            for item in found
+            for item in losses
         ]
-        data = {"first": found[0].ended + 1, "last": found[0].signed, "lost": kept}
+        data = {"first": losses[0].ended + 1, "last": losses[0].signed, "lost": kept}
         current.say(EventDraft(RECORD_RESTORED, data=data), by=authority)
     checkpoints.make()
-    return found
+    return losses
 
 
 def _statements(ends: list[LogEnd], revision: int, reason: str) -> Iterator[Lost]:
@@ -108,15 +108,15 @@ def _statements(ends: list[LogEnd], revision: int, reason: str) -> Iterator[Lost
             yield Lost(checkpoints.name_of(end.log), ended, end.signed, reason, end.gone)
 
 
-def _end(log: str, roots: Roots, known: list[Lost]) -> LogEnd:
-    lost_ends.excuse(roots, [item for item in known if item.log == checkpoints.name_of(log)])
+def _end(log: str, roots: Roots, losses: list[Lost]) -> LogEnd:
+    lost_ends.excuse(roots, [item for item in losses if item.log == checkpoints.name_of(log)])
     entries, tree, fitting = checkpoints.size_of(log), Frontier(), 0
-    gone = {(size, root) for size, some in roots.items() for root in some}
+    signed_ends = {(size, root) for size, some in roots.items() for root in some}
     for leaf in checkpoints.leaves(log, 0, entries):
         tree.append(leaf)
         if tree.size in roots:
-            here = (tree.size, tree.root().hex())
-            fitting = tree.size if here in gone else fitting
-            gone.discard(here)
-    signed = max((size for size, _ in gone), default=max(roots, default=0))
-    return LogEnd(log, entries, fitting, signed, tuple(sorted(gone)))
+            end_here = (tree.size, tree.root().hex())
+            fitting = tree.size if end_here in signed_ends else fitting
+            signed_ends.discard(end_here)
+    signed = max((size for size, _ in signed_ends), default=max(roots, default=0))
+    return LogEnd(log, entries, fitting, signed, tuple(sorted(signed_ends)))

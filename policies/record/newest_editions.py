@@ -54,16 +54,16 @@ def among(rows: Iterable[EditedRow]) -> list[EditedRow]:
     held: list[Any] = list(rows)
     if not held:
         return []
-    known = _known_of(map(code_of, held))
-    return [row for row in held if known.is_newest(code_of(row), row.edition)]
+    editions = _known_of(map(code_of, held))
+    return [row for row in held if editions.is_newest(code_of(row), row.edition)]
 
 
 def answer_for(rows: Collection[Sealed]) -> None:
     """Seal rows as they stand, each as its newest edition: for whose word it is, within their change."""
-    known = _known_of(map(code_of, rows))
+    editions = _known_of(map(code_of, rows))
     for row in rows:
         # without a good seal its own may be any number
-        row.edition = max(known.newest.get(code_of(row), 0), row.edition if row.is_sealed else 0) + 1
+        row.edition = max(editions.newest.get(code_of(row), 0), row.edition if row.is_sealed else 0) + 1
         row.put_seal()
         note(type(row), row.pk, row.edition)
 
@@ -71,8 +71,8 @@ def answer_for(rows: Collection[Sealed]) -> None:
 def told_of(rows: Collection[Any]) -> dict[int, int]:
     """The newest edition of each of some rows, by what the record tells and this change will.  One query."""
     codes = {code_of(row): row for row in rows}
-    known = _known_of(codes).newest if codes else {}
-    return {row.pk: max(known.get(code, 0), noted(type(row), row.pk)) for code, row in codes.items()}
+    newest = _known_of(codes).newest if codes else {}
+    return {row.pk: max(newest.get(code, 0), noted(type(row), row.pk)) for code, row in codes.items()}
 
 
 def in_event(written: Written) -> dict[str, int]:
@@ -80,16 +80,18 @@ def in_event(written: Written) -> dict[str, int]:
     numbers: dict[type[Model], list[int]] = {}
     for model, number in written:
         numbers.setdefault(model, []).append(number)
-    found: dict[str, int] = {}
+    editions: dict[str, int] = {}
     for model, some in numbers.items():
         rows: Any = model._base_manager.filter(pk__in=some).order_by("pk")
         if not has_editions(model):
-            there = set(rows.values_list("pk", flat=True))
-            found |= {f"{model._meta.model_name}:{pk}": written[model, pk] for pk in some if pk not in there}
+            existing = set(rows.values_list("pk", flat=True))
+            editions |= {
+                f"{model._meta.model_name}:{pk}": written[model, pk] for pk in some if pk not in existing
+            }
             continue
         kept = rows.values_list("pk", "edition")
-        found |= {f"{model._meta.model_name}:{pk}": n for pk, n in kept if written[model, pk] == n}
-    return found
+        editions |= {f"{model._meta.model_name}:{pk}": n for pk, n in kept if written[model, pk] == n}
+    return editions
 
 
 def has_editions(model: type[Model]) -> bool:
@@ -98,8 +100,8 @@ def has_editions(model: type[Model]) -> bool:
 
 
 def _known_of(codes: Iterable[str]) -> Editions:
-    known, wanted = Editions(), list(codes)
+    editions_, wanted = Editions(), list(codes)
     rows = Event.objects.filter(data__has_key=IN_EVENT, data__editions__has_any_keys=wanted)
     for kind, editions in rows.order_by("change", "number").values_list("kind", "data__editions"):
-        known.take(kind, {code: editions[code] for code in wanted if code in editions})
-    return known
+        editions_.take(kind, {code: editions[code] for code in wanted if code in editions})
+    return editions_

@@ -53,8 +53,8 @@ def look(backend: Backend) -> None:
 def due_backends(now: datetime) -> dict[int, bool]:
     """The backends for which something is due, those first from which something is to be taken away."""
     rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by().values("backend")
-    told = rows.annotate(revokes=BoolOr("revokes"), since=Min("due")).order_by("-revokes", "since")
-    return dict(told.values_list("backend", "revokes"))
+    rows_ = rows.annotate(revokes=BoolOr("revokes"), since=Min("due")).order_by("-revokes", "since")
+    return dict(rows_.values_list("backend", "revokes"))
 
 
 def _backends(current: ChangeInProgress) -> list[Backend]:

@@ -52,10 +52,10 @@ class ChangeInProgress:
         if rows:
             type(rows[0]).objects.bulk_create(rows, batch_size=1000)
         _drop_stale(rows)
-        for fact, said in facts:
+        for fact, draft in facts:
             self.begun.append(fact)
             state = {**fact_values(fact), **(told or {})}
-            self._note(said, {"fact": fact_code(fact), "by": by.ground, "state": state})
+            self._note(draft, {"fact": fact_code(fact), "by": by.ground, "state": state})
 
     def end(self, fact: Fact, said: EventDraft, *, by: Authority) -> None:
         """Close an open fact and say so; under the lock, one closed meanwhile is a programming error."""
@@ -73,9 +73,9 @@ class ChangeInProgress:
         if _close([fact for fact, _ in facts]) != len(facts):
             raise RuntimeError(f"{fact_code(facts[0][0])} or one of those ended with it is not open")
         _drop_stale([fact for fact, _ in facts])
-        for fact, said in facts:
+        for fact, draft in facts:
             self.ended.append(fact)
-            self._note(said, {"fact": fact_code(fact), "by": by.ground})
+            self._note(draft, {"fact": fact_code(fact), "by": by.ground})
 
     def say(self, said: EventDraft, *, by: Authority) -> None:
         """Record something that is no fact of access, such as a connection or a token."""
@@ -86,18 +86,18 @@ class ChangeInProgress:
         self.touches.add(key)
         slices.drop_stale([key])
 
-    def _note(self, said: EventDraft, extra: dict[str, Any]) -> None:
-        self.events.append((said, extra))
-        self.places.add(said.lineage)
+    def _note(self, draft: EventDraft, extra: dict[str, Any]) -> None:
+        self.events.append((draft, extra))
+        self.places.add(draft.lineage)
 
 
 def proved(rows: Iterable[RowOfFact]) -> list[RowOfFact]:
     """Facts to be ended or begun again, each as the writer left it.  Raises Unsealed."""
-    found = list(rows)
-    for row in found:
+    rows_ = list(rows)
+    for row in rows_:
         if not is_fact_sealed(row):
             raise Unsealed(fact_code(row))
-    return found
+    return rows_
 
 
 def _drop_stale(rows: Sequence[Fact]) -> None:

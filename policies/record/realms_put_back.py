@@ -33,7 +33,7 @@ def mend(*, since: int | None = None) -> int:
         return 0
     with change(FACTS_SET_RIGHT, realm=None, by=SYSTEM) as current:
         rows = _astray(since)
-        found = [
+        findings = [
             unsealed.finding("securable", place.securable_id, Securable.objects.filter(pk=place.securable_id))
             for place, _ in rows
         ]
@@ -47,7 +47,7 @@ def mend(*, since: int | None = None) -> int:
             log.error("%s objects were moved past the console: %s", len(rows), names)
             draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(rows)} objects", facts=names)
             current.say(draft, by=of_system("their places say so"))
-    unsealed.keep_found(found)
+    unsealed.keep_found(findings)
     return len(rows)
 
 

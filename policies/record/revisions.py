@@ -40,12 +40,12 @@ def moment_in(text: str, *, whole: bool = False) -> datetime | None:
         day = parse_date(text)
         # asked first, because a day alone also reads as the moment at which it begins
         if day is not None:
-            found: datetime | None = datetime.combine(day, time.max if whole else time.min)
+            time_: datetime | None = datetime.combine(day, time.max if whole else time.min)
         else:
-            found = parse_datetime(text)
+            time_ = parse_datetime(text)
     except ValueError:
         return None
-    return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found
+    return timezone.make_aware(time_) if time_ is not None and timezone.is_naive(time_) else time_
 
 
 def latest() -> Past:

@@ -106,8 +106,8 @@ def _taken(rows: Sequence[Duty]) -> set[int]:
 def _holders(rows: Sequence[Duty]) -> dict[int, str]:
     """Who has each duty, by pseudonym."""
     groups = any(isinstance(row, GroupDuty) for row in rows)
-    known = Principal.objects.filter(kind=Principal.Kind.GROUP) if groups else Principal.objects.none()
-    named = {django_group_name(name): who for name, who in known.values_list("name", "pseudonym")}
+    groups_ = Principal.objects.filter(kind=Principal.Kind.GROUP) if groups else Principal.objects.none()
+    named = {django_group_name(name): who for name, who in groups_.values_list("name", "pseudonym")}
     holders = {}
     for row in rows:
         if isinstance(row, UserDuty):

@@ -81,28 +81,28 @@ def newest(
     `sought` says the same to the index.  One query where these are frequent, else a few: what two things have
     in common that are each frequent may be nothing, so the search ends after a time and says how far it came.
     """
-    found: list[Change] = []
+    changes: list[Change] = []
     by_reason: set[int] = set()
     end: float | None = None
-    for here in _stretches(rows, events, sought, last, patience):
-        fitting, told = _fitting(here.rows, here.events, words, most - len(found), here.having)
-        found += fitting
-        by_reason |= told
-        if len(found) >= most:
+    for stretch in _stretches(rows, events, sought, last, patience):
+        fitting, drafts = _fitting(stretch.rows, stretch.events, words, most - len(changes), stretch.having)
+        changes += fitting
+        by_reason |= drafts
+        if len(changes) >= most:
             break
         if end is None:  # what is frequent was not found, from here on it is a search
             end = monotonic() + patience.total_seconds()
-        elif here.edge > 1 and monotonic() >= end:
-            return SearchPage(tuple(found), frozenset(by_reason), words, here.edge)
-    return SearchPage(tuple(found), frozenset(by_reason), words)
+        elif stretch.edge > 1 and monotonic() >= end:
+            return SearchPage(tuple(changes), frozenset(by_reason), words, stretch.edge)
+    return SearchPage(tuple(changes), frozenset(by_reason), words)
 
 
 def all_within(
     rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, last: int, most: int
 ) -> SearchPage:
     """The same of few `rows`, all of which are judged at once."""
-    fitting, told = _fitting(rows.filter(revision__lte=last), events, words, most, among)
-    return SearchPage(tuple(fitting), frozenset(told), words)
+    fitting, drafts = _fitting(rows.filter(revision__lte=last), events, words, most, among)
+    return SearchPage(tuple(fitting), frozenset(drafts), words)
 
 
 Having = Callable[["QuerySet[Change]", "QuerySet[Event]"], "QuerySet[Change]"]
@@ -132,8 +132,8 @@ def _stretches(
     many = FIRST
     while edge > 1:
         listed, edge = candidates(sought, edge - 1, many, patience)
-        here = events.filter(change__in=listed)
-        yield _Stretch(rows.filter(revision__in=listed), here, edge, _among_few)
+        events_here = events.filter(change__in=listed)
+        yield _Stretch(rows.filter(revision__in=listed), events_here, edge, _among_few)
         many = min(many * GROWTH, MOST)
 
 
@@ -150,9 +150,9 @@ def _fitting(
         return list(having(rows, events)[:most]), set()
     reasons = having(rows.annotate(words=REASON_WORDS).filter(words=words), events)[:most]
     names = having(rows, events.annotate(words=NAME_WORDS).filter(words=words))[:most]
-    said = {change.revision: change for change in reasons}
-    both = said | {change.revision: change for change in names}
-    return [both[revision] for revision in sorted(both, reverse=True)][:most], set(said)
+    by_revision = {change.revision: change for change in reasons}
+    both = by_revision | {change.revision: change for change in names}
+    return [both[revision] for revision in sorted(both, reverse=True)][:most], set(by_revision)
 
 
 def among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
@@ -172,14 +172,14 @@ def candidates(sought: Sought, last: int, most: int, patience: timedelta) -> tup
     """
     values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}", "patience": patience}
     values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
-    values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
+    values |= {f"facets{n}": list(facet) for n, facet in enumerate(sought.facets)}
     with connection.cursor() as cursor:
         cursor.execute(_statement(sought), values)
         blocks = cursor.fetchall()
-    found = [revision for _, ids in blocks for revision in ids]
-    if len(found) >= most:
-        return found[:most], found[most - 1]
-    return found, max(1, blocks[-1][0] << 14)
+    revisions = [revision for _, ids in blocks for revision in ids]
+    if len(revisions) >= most:
+        return revisions[:most], revisions[most - 1]
+    return revisions, max(1, blocks[-1][0] << 14)
 
 
 def _statement(sought: Sought) -> str:
@@ -236,9 +236,9 @@ def _fit(sought: Sought) -> str:
 
 def _of_changes(sought: Sought) -> tuple[str, ...]:
     times = _times(sought)
-    found = ("t.revision >> 14 = b.n", *times) if times else ()
+    conditions = ("t.revision >> 14 = b.n", *times) if times else ()
     made = "lakewarden_change_facets(t.revision, t.actor)"
-    return (f"{made} && {_listed('ARRAY[%(actor)s]')}", *found) if sought.actor else found
+    return (f"{made} && {_listed('ARRAY[%(actor)s]')}", *conditions) if sought.actor else conditions
 
 
 def _both(events: tuple[str, ...], changes: tuple[str, ...]) -> str:

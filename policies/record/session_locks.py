@@ -35,8 +35,8 @@ def take(jobs: int, job: int | str, *, wait: bool = False) -> bool:
     function = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(%s, {_number(job)})", [jobs, job])
-        (taken,) = cursor.fetchone() or (False,)
-    return wait or bool(taken)
+        (acquired,) = cursor.fetchone() or (False,)
+    return wait or bool(acquired)
 
 
 def give_back(jobs: int, job: int | str) -> None:

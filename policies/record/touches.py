@@ -96,19 +96,19 @@ def _of_facts(touched: Realms, facts: Iterable[Fact], realm: Realm | None) -> No
 def realms_by_fact(facts: Iterable[Fact]) -> dict[Fact, int]:
     """The realm of each fact that is of one.  One query, none where the facts say it themselves."""
     places = {fact: _place(fact) for fact in facts}
-    there = _standing({place for realm, place in places.values() if realm is None and place is not None})
-    found = {
-        fact: there.get(place or 0) if realm is None else realm for fact, (realm, place) in places.items()
+    standing = _standing({place for realm, place in places.values() if realm is None and place is not None})
+    realms = {
+        fact: standing.get(place or 0) if realm is None else realm for fact, (realm, place) in places.items()
     }
-    return {fact: realm for fact, realm in found.items() if realm is not None}
+    return {fact: realm for fact, realm in realms.items() if realm is not None}
 
 
 def realms_of(facts: Collection[Fact], objects: Collection[int] = ()) -> set[int] | None:
     """In which realms some facts and objects stand; None where one may matter in any.  Two queries."""
-    known, there = realms_by_fact(facts), _standing(objects)
-    if len(known) < len(facts) or len(there) < len(objects):
+    by_fact, by_object = realms_by_fact(facts), _standing(objects)
+    if len(by_fact) < len(facts) or len(by_object) < len(objects):
         return None
-    return {*known.values(), *there.values()}
+    return {*by_fact.values(), *by_object.values()}
 
 
 def _place(fact: Fact) -> tuple[int | None, int | None]:

@@ -91,7 +91,9 @@ def _put_back_within(due: _Due, revision: int) -> list[tuple[int, str]]:
 
 
 def _set_right(wrong: list[str], realms: list[tuple[int, str]]) -> None:
-    found = [unsealed.finding(MODELS[key[0]], int(key[2:]), Touch.objects.filter(key=key)) for key in wrong]
+    findings = [
+        unsealed.finding(MODELS[key[0]], int(key[2:]), Touch.objects.filter(key=key)) for key in wrong
+    ]
     log.error("%s touches were put back past the console: %s", len(wrong), ", ".join(wrong[:NAMED]))
     with change(FACTS_SET_RIGHT, realm=None, by=SYSTEM) as current:
         for key in wrong:
@@ -100,4 +102,4 @@ def _set_right(wrong: list[str], realms: list[tuple[int, str]]) -> None:
         draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(wrong)} touches", facts=named)
         current.say(draft, by=of_system("the facts say so"))
         touches.touch_within(realms, current.revision)
-    unsealed.keep_found(found)
+    unsealed.keep_found(findings)

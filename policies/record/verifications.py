@@ -97,10 +97,10 @@ def _run(row: Verification) -> None:
 
 def _read_parts(before: Verification) -> tuple[Verdict, int]:
     """What is new, and of what is older the part whose turn it is; and where the next turn begins."""
-    now, known = Counter.objects.get().revision, before.upto
-    end = min(before.turn + max(-(-known // TURNS), LEAST), known)
-    verdict = verify_parts([(before.turn, end), (known, now)], looks=before.turn == 0)
-    return verdict, 0 if end >= known else end
+    now, upto = Counter.objects.get().revision, before.upto
+    end = min(before.turn + max(-(-upto // TURNS), LEAST), upto)
+    verdict = verify_parts([(before.turn, end), (upto, now)], looks=before.turn == 0)
+    return verdict, 0 if end >= upto else end
 
 
 def _tell(row: Verification, verdict: Verdict) -> None:
@@ -109,7 +109,7 @@ def _tell(row: Verification, verdict: Verdict) -> None:
         if row.whole:  # a part that is good says nothing of the rest
             notices.settle(*open_.values_list("key", flat=True).distinct())
         return
-    text = _said(verdict.broken, verdict.differences)
+    text = _verdict_sentence(verdict.broken, verdict.differences)
     logger.error("%s %s", text.english, " ".join([verdict.broken or "", *verdict.differing]))
     if not open_.exists():
         admins = Principal.objects.filter(
@@ -126,8 +126,8 @@ def trouble() -> Verification | None:
 
 def in_words(broken: str | None, differences: int) -> str:
     """What a reading found, in a sentence."""
-    return str(_said(broken, differences))
+    return str(_verdict_sentence(broken, differences))
 
 
-def _said(broken: str | None, differences: int) -> Said:
+def _verdict_sentence(broken: str | None, differences: int) -> Said:
     return say(BROKEN, broken=broken) if broken else say(TABLES_DIFFER, many=differences)

@@ -64,8 +64,10 @@ class _Count:
         read = (self.changes, self.events, self.looks, self.signed)
         if self.replay is None or broken is not None:  # facts are held against a record that is whole
             return Verdict(*read, broken, lost=self.lost)
-        found = self.replay.differences
-        return Verdict(*read, None, self.replay.facts, found.count, tuple(found.lines()), self.lost)
+        differences = self.replay.differences
+        return Verdict(
+            *read, None, self.replay.facts, differences.count, tuple(differences.lines()), self.lost
+        )
 
 
 def verify(outside: str = "", tell: Callable[[int], object] = bool, *, facts: bool = True) -> Verdict:
@@ -137,16 +139,16 @@ def _verify_follows(count: _Count, roots: Roots) -> None:
 
 def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     """What every note says, by log, once its signature was found good, but for what is known as lost."""
-    found = lost_ends.signed_roots(outside)
+    by_log = lost_ends.signed_roots(outside)
     own = {checkpoints.name_of(log) for log in lost_ends.LOGS}
-    for log in found.keys() - own:
+    for log in by_log.keys() - own:
         raise _Broken(f"a checkpoint names {log}, but the record begins otherwise")
-    gone = lost_ends.statements()
-    count.lost = tuple(map(str, gone))
+    losses = lost_ends.statements()
+    count.lost = tuple(map(str, losses))
     for log in own:
-        lost.excuse(found.setdefault(log, {}), [item for item in gone if item.log == log])
-    count.signed = sum(map(len, (roots for sizes in found.values() for roots in sizes.values())))
-    return found
+        lost.excuse(by_log.setdefault(log, {}), [item for item in losses if item.log == log])
+    count.signed = sum(map(len, (roots for sizes in by_log.values() for roots in sizes.values())))
+    return by_log
 
 
 def _verify_changes(count: _Count, roots: Roots) -> None:

@@ -74,21 +74,23 @@ def consider(seen: VisibleRequest) -> Consideration:
     if not seen.mandates or seen.planned is not None:
         earlier = tuple(_earlier(seen)) if seen.mandates else ()
         return Consideration((), earlier, (), (), (), (), (), (), None)
-    there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
-    places = [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
-    request, found = seen.request, places
+    by_part = decision_places.of_rows(seen.parts, seen.request.holder.kind)
+    places = [(part, place) for part in seen.parts if (place := by_part[part.pk]) is not None]
+    request, request_places = seen.request, places
     end = fulfilment.ends(request, seen.parts, max(seen.now, request.starts or seen.now))
-    given = [(part, place) for part, place in found if part.kind == Kind.PRIVILEGE and place.exact]
+    given = [(part, place) for part, place in request_places if part.kind == Kind.PRIVILEGE and place.exact]
     any_open = any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
     return Consideration(
         tuple(_present(seen, want) for want in seen.wants),
         tuple(_earlier(seen)),
         tuple(_effects(seen, given, end)),
-        tuple(_proposed(request, found, end)),
+        tuple(_proposed(request, request_places, end)),
         tuple(_peers(request, given)),
         tuple(role_proposals.roles(request, seen.viewer)) if any_open else (),
         _denials(seen, end),
-        tuple(_clashes(tuple(_given(request.holder, found, (seen.now, end))), seen.viewer, seen.now)),
+        tuple(
+            _clashes(tuple(_given(request.holder, request_places, (seen.now, end))), seen.viewer, seen.now)
+        ),
         end,
     )
 
@@ -134,9 +136,9 @@ def _effects(seen: VisibleRequest, given: Placed, end: datetime | None) -> list[
     return grants.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
 
 
-def _proposed(request: AccessRequest, found: Placed, end: datetime | None) -> Iterable[RealmChanges]:
+def _proposed(request: AccessRequest, placed: Placed, end: datetime | None) -> Iterable[RealmChanges]:
     """What a yes to everything changes, as far as it exists."""
-    if exact := [(part, place) for part, place in found if place.exact]:
+    if exact := [(part, place) for part, place in placed if place.exact]:
         window = (request.starts, end)
         yield exact[0][1].way[0], tuple(_change(request.holder, *item, window) for item in exact)
 
@@ -159,8 +161,8 @@ def _peers(request: AccessRequest, given: Placed) -> list[Peers]:
     if not given or request.holder.kind == Principal.Kind.GROUP:
         return []
     questions = [_question(request.holder, part, place) for part, place in given]
-    found = peers.shares(questions, given[0][1].node.realm_id)
-    return [Peers(part, found[number]) for number, (part, _) in enumerate(given)]
+    shares = peers.shares(questions, given[0][1].node.realm_id)
+    return [Peers(part, shares[number]) for number, (part, _) in enumerate(given)]
 
 
 def _question(holder: Principal, part: RequestPart, place: decision_places.DecisionPlace) -> Question:
@@ -189,9 +191,9 @@ def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: dat
     for kind in sorted({item.holder.kind for item in requests}):
         mine = {item.pk: item for item in requests if item.holder.kind == kind}
         parts = [part for item in mine.values() for part in item.parts.all()]
-        there = decision_places.of_rows(parts, kind)
+        by_part = decision_places.of_rows(parts, kind)
         for part in parts:
-            request, place = mine[part.request_id], there[part.pk]
+            request, place = mine[part.request_id], by_part[part.pk]
             if place is not None:
                 end = fulfilment.ends(request, [part], max(now, request.starts or now))
                 given += _given(request.holder, [(part, place)], (now, end))
@@ -204,15 +206,15 @@ Giving = tuple[Node, forecast.Given]
 
 def _clashes(given: Sequence[Giving], reader: Principal, now: datetime) -> list[str]:
     by_realm: dict[Node, list[forecast.Given]] = {}
-    for top, one in given:
-        by_realm.setdefault(top, []).append(one)
+    for top, top_ in given:
+        by_realm.setdefault(top, []).append(top_)
     new = [clash for top, some in by_realm.items() for clash in forecast.conflicts(top, some, now=now)]
     return [wording.refusal([item], many=1, reader=reader, now=now) for item in new[:CLASHES]]
 
 
-def _given(holder: Principal, found: Placed, window: forecast.Until) -> Iterable[Giving]:
+def _given(holder: Principal, placed: Placed, window: forecast.Until) -> Iterable[Giving]:
     until = window[1].timestamp() if window[1] else None
-    for part, place in found:
+    for part, place in placed:
         top = place.way[0]
         if part.kind == Kind.ROLE and place.exact:
             yield top, forecast.role(holder, place.node, window)

@@ -45,14 +45,14 @@ class DecisionPlace:
 
     def keys(self, node: Node) -> list[str]:
         """The keys of one level of the way."""
-        found = [f"d{node.id}"] if node.exists else []
+        keys = [f"d{node.id}"] if node.exists else []
         if self.kind == Kind.MEMBERSHIP:
-            return [*found, f"{_by_kind(self.whose, 'm', 'n')}{node.id}"]
+            return [*keys, f"{_by_kind(self.whose, 'm', 'n')}{node.id}"]
         if self.kind == Kind.ROLE and node.type == "role":
-            return [*found, f"{_by_kind(self.whose, 'r', 'g')}{node.id}"]
+            return [*keys, f"{_by_kind(self.whose, 'r', 'g')}{node.id}"]
         if dialects.get(node.kind).by_text and node.id != node.root_id:
-            return [*found, f"t{node.root_id}:{node.levels[-1].key if not node.exists else _text(node)}"]
-        return [*found, f"o{node.id}"]
+            return [*keys, f"t{node.root_id}:{node.levels[-1].key if not node.exists else _text(node)}"]
+        return [*keys, f"o{node.id}"]
 
     @property
     def levels(self) -> list[Node]:
@@ -79,7 +79,9 @@ class DecisionPlace:
 
     def next(self, found: Collection[Approver], addressed: Collection[str]) -> list[str]:
         """The keys down to the next level above those addressed on which somebody decides."""
-        now = next((at for at, one in enumerate(self.levels) if set(self.keys(one)) & set(addressed)), None)
+        now = next(
+            (at for at, level in enumerate(self.levels) if set(self.keys(level)) & set(addressed)), None
+        )
         above = [item for item in found if now is None or _depth(item) < now]
         return self.nearest(above) or list(addressed)
 
@@ -92,9 +94,9 @@ def deciders_of(
     several: Sequence[DecisionPlace], without: Collection[int] = (), *, now: datetime | None = None
 ) -> list[list[Approver]]:
     """The people who may decide at each of some places, nearest first.  Eleven queries a realm."""
-    asked = [(place.node, place.action) for place in several]
-    every = approvers.of_many(asked, duty=APPROVE, now=now) if asked else []
-    return [[item for item in found if item.principal.pk not in without] for found in every]
+    questions = [(place.node, place.action) for place in several]
+    every = approvers.of_many(questions, duty=APPROVE, now=now) if questions else []
+    return [[item for item in approvers if item.principal.pk not in without] for approvers in every]
 
 
 def _depth(approver: Approver) -> int:
@@ -120,8 +122,8 @@ def find(kind: str, ref: ObjectRef, whose: str) -> DecisionPlace | None:
 def find_all(asked: Sequence[tuple[str, ObjectRef]], whose: str) -> list[DecisionPlace | None]:
     """The same for many.  Three queries, nested schemas apart."""
     refs = spelled([ref for _, ref in asked])
-    known = resolve_path.places(set(refs))
-    return [of(kind, ref, whose, known[ref]) for (kind, _), ref in zip(asked, refs, strict=True)]
+    by_ref = resolve_path.places(set(refs))
+    return [of(kind, ref, whose, by_ref[ref]) for (kind, _), ref in zip(asked, refs, strict=True)]
 
 
 def of_row(row: RequestPart | RequestWant, whose: str) -> DecisionPlace | None:
@@ -134,25 +136,25 @@ def of_row(row: RequestPart | RequestWant, whose: str) -> DecisionPlace | None:
 
 def of_rows(rows: Sequence[RequestPart | RequestWant], whose: str) -> dict[int, DecisionPlace | None]:
     """The same for many, by their numbers.  Four queries, nested schemas apart."""
-    there = nodes(row.securable_id for row in rows if row.securable_id)
+    by_id = nodes(row.securable_id for row in rows if row.securable_id)
     refs = {row.pk: ObjectRef.parse(row.type, row.name) for row in rows}
-    sought = {refs[row.pk] for row in rows if row.securable_id not in there}
-    known = resolve_path.places(sought) if sought else {}
-    return {row.pk: _of_row(row, refs[row.pk], there, known, whose) for row in rows}
+    sought = {refs[row.pk] for row in rows if row.securable_id not in by_id}
+    by_ref = resolve_path.places(sought) if sought else {}
+    return {row.pk: _of_row(row, refs[row.pk], by_id, by_ref, whose) for row in rows}
 
 
 def _of_row(
     row: RequestPart | RequestWant,
     ref: ObjectRef,
-    there: Mapping[int, Node],
-    known: Mapping[ObjectRef, resolve_path.Places],
+    by_id: Mapping[int, Node],
+    by_ref: Mapping[ObjectRef, resolve_path.Places],
     whose: str,
 ) -> DecisionPlace | None:
     kind = row.kind if isinstance(row, RequestPart) else Kind.PRIVILEGE
-    node = there.get(row.securable_id or 0)
+    node = by_id.get(row.securable_id or 0)
     if node is not None:
         return of(kind, node.ref, whose, resolve_path.steps(node))
-    place = of(kind, ref, whose, known[ref])
+    place = of(kind, ref, whose, by_ref[ref])
     return replace(place, exact=False) if place and row.securable_id else place
 
 
@@ -161,14 +163,14 @@ def of(kind: str, ref: ObjectRef, whose: str, known: resolve_path.Places) -> Dec
     if not known:
         return None
     node = resolve_path.named_by(ref, known)
-    there = node or known[-1]
+    target = node or known[-1]
     if kind == Kind.MEMBERSHIP:
         return DecisionPlace(kind, known[0], ADMITS[whose], True, whose, known)
     exact = node is not None and (node.exists or not _must_exist(node))
     action = approvers.GRANT
-    if kind == Kind.ROLE and there.type == "role" and whose == Principal.Kind.GROUP:
-        action = ask.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
-    return DecisionPlace(kind, there, action, exact, whose, known)
+    if kind == Kind.ROLE and target.type == "role" and whose == Principal.Kind.GROUP:
+        action = ask.operation_for(target, GROUP_ROLE) if _knows(target, GROUP_ROLE) else action
+    return DecisionPlace(kind, target, action, exact, whose, known)
 
 
 def _knows(node: Node, operation: str) -> bool:
@@ -207,18 +209,18 @@ _KEYS = "SELECT DISTINCT unnest(addressed) FROM policies_requestpart WHERE state
 
 
 def _by_law(slice_: Slice, top: Node, wanted: Iterable[str], now: datetime) -> set[str]:
-    law, known = dialects.get(top.kind), slice_.bits.keys() | {top.id}
-    found, numbered = set(), {}
+    law, object_ids = dialects.get(top.kind), slice_.bits.keys() | {top.id}
+    counted, numbered = set(), {}
     for key in wanted:
         head, _, text = key[1:].partition(":")
         if key[0] == "t":
             if int(head) == top.id and law.by_text and _may_on_text(slice_, top, text, now):
-                found.add(key)
-        elif int(head) in known or key[0] in "rg":
+                counted.add(key)
+        elif int(head) in object_ids or key[0] in "rg":
             numbered[key] = int(head)
-    there = nodes(set(numbered.values()) - {top.id}) | {top.id: top} if numbered else {}
-    return found | {
-        key for key, number in numbered.items() if _may(slice_, key[0], there.get(number), top, now)
+    by_id = nodes(set(numbered.values()) - {top.id}) | {top.id: top} if numbered else {}
+    return counted | {
+        key for key, number in numbered.items() if _may(slice_, key[0], by_id.get(number), top, now)
     }
 
 

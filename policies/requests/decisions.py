@@ -67,16 +67,16 @@ def approve(
 
     Raises NotFound, Refused, Invalid, Conflict.
     """
-    yes, said = Yes(give or {}, lasts, until, role), _text(note)
-    with change(APPROVED, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _found(number)
+    yes, text = Yes(give or {}, lasts, until, role), _text(note)
+    with change(APPROVED, realm=_realm_of(number, by), by=by, reason=text) as current:
+        request = _locked_request(number)
         held = _held(request, parts, by, current.at, role=role)
         if yes.give.keys() - {item.part.number for item in held} - set(parts):
             # a misspelt name of what is cut down would give the whole of it
             raise Invalid(gettext("You reduced a part that you do not decide here."))
         _check_yes(request, yes, held, current.at)
         for item in held:
-            _approve(current, request, item, yes, said)
+            _approve(current, request, item, yes, text)
         approved = _with_parts(request, held)
         for item in approved:
             seal_approval(request, item.part)
@@ -87,33 +87,35 @@ def approve(
 
 def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
     """Say no to parts, or to all that the actor may decide, and why.  Raises as `approve`."""
-    said = _text(reason)
-    if len(said) < 3:
+    text = _text(reason)
+    if len(text) < 3:
         raise Invalid(gettext("Give a reason for the refusal."))
-    with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _found(number)
+    with change(REFUSED, realm=_realm_of(number, by), by=by, reason=text) as current:
+        request = _locked_request(number)
         for item in _held(request, parts, by, current.at):
-            _move(current, request, item, "refuse", said)
-            told = part_said(item.part)
-            stepped(current, request, REFUSED, by=item.authority, text=said, part=item.part.number, told=told)
+            _move(current, request, item, "refuse", text)
+            part_text = part_said(item.part)
+            stepped(
+                current, request, REFUSED, by=item.authority, text=text, part=item.part.number, told=part_text
+            )
         _settle(request, current.at)
     return fresh(request)
 
 
 def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
     """Ask the requester something before deciding.  Raises as `approve`."""
-    said = _text(question)
-    if len(said) < 3:
+    text = _text(question)
+    if len(text) < 3:
         raise Invalid(gettext("Enter your question."))
-    with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _found(number)
+    with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=text) as current:
+        request = _locked_request(number)
         held = [item for item in _held(request, parts, by, current.at) if item.part.state == "asked"]
         if not held:
             raise Conflict(gettext("A question was already asked; wait for the answer, or decide."))
         for item in held:
             PART.move(request.parts.filter(pk=item.part.pk), "ask_back")
-        told = say(WANTS, some=[part_said(item.part) for item in held])
-        stepped(current, request, ASKED_BACK, by=held[0].authority, text=said, told=told)
+        part_texts = say(WANTS, some=[part_said(item.part) for item in held])
+        stepped(current, request, ASKED_BACK, by=held[0].authority, text=text, told=part_texts)
         outcomes.settle(request, now=current.at)
         notifications.asked_back(request)
     return fresh(request)
@@ -133,16 +135,16 @@ def no_such(number: int) -> str:
 
 
 def _text(text: str) -> str:
-    said = text.strip()
-    if len(said) > LONGEST_REASON or not holdable(said):
+    stripped = text.strip()
+    if len(stripped) > LONGEST_REASON or not holdable(stripped):
         raise Invalid(
             gettext("A text may have at most %(most)s characters, and only characters that can be stored.")
             % {"most": LONGEST_REASON}
         )
-    return said
+    return stripped
 
 
-def _found(number: int) -> AccessRequest:
+def _locked_request(number: int) -> AccessRequest:
     """The request under the lock."""
     rows = AccessRequest.objects.select_related("realm", "asker", "holder")
     request = rows.filter(pk=number).first()
@@ -156,12 +158,12 @@ def _held(
 ) -> list[Mandate]:
     """The open parts that the actor decides now.  When there are none, raises the reason to tell them."""
     rows = request.parts.select_related("decided_by").order_by("number")
-    asked = [part for part in rows if not wanted or part.number in wanted]
+    wanted_parts = [part for part in rows if not wanted or part.number in wanted]
     if by.principal is not None and by.principal.pk in parties.of(request):
         raise Refused(str(parties.OWN))
-    mine = mandates.of(request, asked, by, now=now)
+    mine = mandates.of(request, wanted_parts, by, now=now)
     if role is not None:
-        mine = _by_role(request, asked, by, role, mine, now)
+        mine = _by_role(request, wanted_parts, by, role, mine, now)
     if not mine:
         every = list(request.parts.all())
         unheard = (
@@ -175,8 +177,8 @@ def _held(
     if not wanted and role is None:
         mine = _addressed(mine, now) or mine
     held = [item for item in mine if item.part.state in WAITING]
-    refused = {part.number for part in asked if wanted} - {item.part.number for item in mine}
-    if refused or (wanted and {part.number for part in asked} != set(wanted)):
+    refused = {part.number for part in wanted_parts if wanted} - {item.part.number for item in mine}
+    if refused or (wanted and {part.number for part in wanted_parts} != set(wanted)):
         raise Refused(gettext("Some of these parts are for others to decide."))
     if not held:
         raise Conflict(_too_late(request, mine[0].part))
@@ -228,12 +230,12 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
     if yes.lasts and yes.until:
         raise Invalid(gettext("Give either a length or an end, not both."))
     shorter = durations.ends(now, yes.lasts, yes.until, request.zone)
-    asked = durations.ends(now, request.lasts, request.until, request.zone)
+    asked_end = durations.ends(now, request.lasts, request.until, request.zone)
     if shorter is not None and shorter <= now:
         raise Invalid(gettext("The end is in the past."))
     if shorter is not None and shorter > now + timedelta(days=durations.LONGEST_DAYS):
         raise Invalid(gettext("Access can be granted for ten years at most; leave the end out for none."))
-    if shorter is not None and asked is not None and shorter > asked:
+    if shorter is not None and asked_end is not None and shorter > asked_end:
         raise Invalid(gettext("It can be granted for a shorter time than requested, not for a longer one."))
     if any(item.part.kind == Kind.PLAN for item in held):
         if yes.lasts or yes.until or yes.role:
@@ -255,21 +257,23 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
 
 
 def _approve(
-    current: ChangeInProgress, request: AccessRequest, mandate: Mandate, yes: Yes, said: str
+    current: ChangeInProgress, request: AccessRequest, mandate: Mandate, yes: Yes, text: str
 ) -> None:
     part = mandate.part
     chosen = yes.give.get(part.number)
     given = [code for code in part.privileges if chosen is None or code in chosen]
     shorter = durations.ends(current.at, yes.lasts, yes.until, request.zone)
-    asked = durations.ends(current.at, request.lasts, request.until, request.zone)
-    less = given != part.privileges or (shorter is not None and shorter != asked)
+    asked_end = durations.ends(current.at, request.lasts, request.until, request.zone)
+    less = given != part.privileges or (shorter is not None and shorter != asked_end)
     values = {"given": given, "lasts": yes.lasts, "until": yes.until}
     role = yes.role if part.kind == Kind.PRIVILEGE else None
-    _move(current, request, mandate, "approve_less" if less else "approve", said, role_id=role, **values)
-    kind, told = (APPROVED_LESS if less else APPROVED), part_said(part)
+    _move(current, request, mandate, "approve_less" if less else "approve", text, role_id=role, **values)
+    kind, part_text = (APPROVED_LESS if less else APPROVED), part_said(part)
     until, lasts = _time(yes.until), durations.lasting(yes.lasts) if yes.lasts else None
     of_it = {"given": given_said(part, given, lasts, until), "until": until} if less else {}
-    stepped(current, request, kind, by=mandate.authority, text=said, part=part.number, told=told, **of_it)
+    stepped(
+        current, request, kind, by=mandate.authority, text=text, part=part.number, told=part_text, **of_it
+    )
 
 
 def _time(moment: datetime | None) -> str | None:
@@ -281,7 +285,7 @@ def _move(
     request: AccessRequest,
     mandate: Mandate,
     move: str,
-    said: str,
+    text: str,
     **values: object,
 ) -> None:
     actor = mandate.authority.actor
@@ -291,7 +295,7 @@ def _move(
         decided_by=actor.principal,
         decided_for=actor.on_behalf_of,
         decided_at=current.at,
-        note=said,
+        note=text,
         **values,
     )
 

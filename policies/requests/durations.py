@@ -58,17 +58,17 @@ def lasting(text: str) -> Lasting:
     """Read `P30D`, `P2W`, `PT8H`, `P1DT12H`.  Raises Invalid."""
     match = _FORM.fullmatch(text)
     weeks, days, hours, minutes = (int(group or 0) for group in match.groups()) if match else (0, 0, 0, 0)
-    found = Lasting(days + 7 * weeks, minutes + 60 * hours)
-    if not found.days and not found.minutes:
+    duration = Lasting(days + 7 * weeks, minutes + 60 * hours)
+    if not duration.days and not duration.minutes:
         raise Invalid(
             gettext("`%(text)s` is not a length of time; write P30D for 30 days or PT8H for 8 hours.")
             % {"text": text[:40]}
         )
-    if found.days + found.minutes / 1440 > LONGEST_DAYS:
+    if duration.days + duration.minutes / 1440 > LONGEST_DAYS:
         raise Invalid(
             gettext("Access can be requested for ten years at most; leave the length out for no end.")
         )
-    return found
+    return duration
 
 
 def zone(name: str) -> ZoneInfo:

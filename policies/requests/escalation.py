@@ -61,8 +61,8 @@ def _escalated(pk: int, now: datetime) -> bool:
             return False
         request = part.request
         place = decision_places.of_row(part, request.holder.kind)
-        found = place.deciders(parties.of(request), now=now) if place else []
-        up = place.next(found, part.addressed) if place else []
+        approvers = place.deciders(parties.of(request), now=now) if place else []
+        up = place.next(approvers, part.addressed) if place else []
         again = rules.rules_along(place.way).escalates(now) if place else None
         waits = {"escalates_at": again}
         if set(up) == set(part.addressed):
@@ -70,8 +70,8 @@ def _escalated(pk: int, now: datetime) -> bool:
             return False
         RequestPart.objects.filter(pk=pk).update(addressed=up, **waits)
         part.addressed = up
-        told = part_said(part)
-        stepped(current, request, ESCALATED, by=of_system("time"), part=part.number, told=told)
+        part_text = part_said(part)
+        stepped(current, request, ESCALATED, by=of_system("time"), part=part.number, told=part_text)
         notifications.escalated(request, part, request.steps.filter(move="escalated").count())
     return True
 
@@ -108,7 +108,7 @@ def _open_again(request: AccessRequest, why: str) -> None:
         parts = [part for part in request.parts.all() if part.wants & numbers and not part.carried]
         for part in parts:
             PART.move(request.parts.filter(pk=part.pk), "reopen", given=[], role=None, note=why)
-            told, who = part_said(part), part.decided_by
+            part_text, who = part_said(part), part.decided_by
             stepped(
                 current,
                 request,
@@ -116,7 +116,7 @@ def _open_again(request: AccessRequest, why: str) -> None:
                 by=of_system("time"),
                 part=part.number,
                 text=why,
-                told=told,
+                told=part_text,
                 deputy=who.pseudonym if who else "",
             )
             notifications.reopened(request, part)

@@ -62,16 +62,16 @@ def _mandates(
 ) -> list[Mandate] | None:
     """The right behind each part as it is now; None when one is gone, and that part is open again."""
     fresh = {item.part.pk: item for item in decided}
-    held, gone = [], []
+    held, vanished = [], []
     for part in parts:
-        one = fresh.get(part.pk) or mandates.still(request, part, by, now=current.at)
-        if one is None:
-            gone.append(part)
+        mandate = fresh.get(part.pk) or mandates.still(request, part, by, now=current.at)
+        if mandate is None:
+            vanished.append(part)
         else:
-            held.append(replace(one, part=part))
-    for part in gone:
+            held.append(replace(mandate, part=part))
+    for part in vanished:
         _reopen(current, request, part, by)
-    return None if gone else held
+    return None if vanished else held
 
 
 def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart, by: Actor) -> None:
@@ -98,7 +98,9 @@ def _give(
     end = ends(request, [item.part for item in held], current.at)
     if end is not None and end <= current.at:
         raise Invalid(gettext("The time that was asked for is over."))
-    ordered = sorted(held, key=lambda one: (one.part.kind != RequestPart.Kind.MEMBERSHIP, one.part.number))
+    ordered = sorted(
+        held, key=lambda mandate: (mandate.part.kind != RequestPart.Kind.MEMBERSHIP, mandate.part.number)
+    )
     for item in ordered:
         actor, authority = replace(item.actor, via=DOOR), item.authority
         holder, reason = request.holder, request.reason
@@ -127,16 +129,16 @@ def ends(request: AccessRequest, parts: Sequence[RequestPart], start: datetime) 
 
 
 def _role(mandate: Mandate) -> Node:
-    found = (
+    role = (
         node_of(mandate.part.role_id)
         if mandate.part.role_id
         else mandate.place.node
         if mandate.place.exact
         else None
     )
-    if found is None or found.type != "role":
+    if role is None or role.type != "role":
         raise NotFound(gettext("That role no longer exists."))
-    return found
+    return role
 
 
 def _grant(

@@ -56,9 +56,9 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
     if person.kind != Principal.Kind.USER:
         raise Refused(str(PEOPLE_ONLY))
     rights = [Rights(candidate, APPROVE, now) for candidate in _candidates(request, person, now)]
-    there = decision_places.of_rows(list(parts), request.holder.kind) if rights else {}
-    found = (_over(part, there.get(part.pk), by, rights) for part in parts)
-    return [item for item in found if item is not None]
+    places = decision_places.of_rows(list(parts), request.holder.kind) if rights else {}
+    mandates = (_over(part, places.get(part.pk), by, rights) for part in parts)
+    return [item for item in mandates if item is not None]
 
 
 def _candidates(request: AccessRequest, person: Principal, now: datetime) -> list[Principal]:
@@ -80,8 +80,8 @@ def over_role(
         return []
     rights = [Rights(candidate, APPROVE, now) for candidate in _candidates(request, by.principal, now)]
     mine = [part for part in parts if part.kind == RequestPart.Kind.PRIVILEGE]
-    found = (_over(part, place, by, rights) for part in mine)
-    return [item for item in found if item is not None]
+    mandates = (_over(part, place, by, rights) for part in mine)
+    return [item for item in mandates if item is not None]
 
 
 def _over(
@@ -89,8 +89,8 @@ def _over(
 ) -> Mandate | None:
     if place is None:
         return None
-    found = (_as(right, by, place) for right in rights)
-    authority = next((item for item in found if item is not None), None)
+    mandates = (_as(right, by, place) for right in rights)
+    authority = next((item for item in mandates if item is not None), None)
     return Mandate(part, place, authority) if authority else None
 
 
@@ -98,8 +98,8 @@ def _as(right: Rights, by: Actor, place: decision_places.DecisionPlace) -> Autho
     decision = right.decide(place.node, place.action)
     if not decision:
         return None
-    one = right.principal
-    actor = by if one == by.principal else replace(by, on_behalf_of=one)
+    principal = right.principal
+    actor = by if principal == by.principal else replace(by, on_behalf_of=principal)
     return require(decision, actor, otherwise="")
 
 

@@ -104,25 +104,25 @@ def work_out(
     """Everything that is lacking, now or when it would end.  Raises Invalid for what cannot be asked for."""
     named = refs_of(wanted)
     refs = spelled(named)
-    known = resolve_path.places(set(refs))
+    by_ref = resolve_path.places(set(refs))
     realm = realm_named(refs[0].realm)
     top = (root(realm),) if realm else ()
     viewers = _viewers(holder, asker, top[0], now) if top else []
     moments = (now, end - timedelta(microseconds=1) if end else END)
     each = [
-        _wanted(one, asked, ref, known[ref] or top, viewers, holder, moments)
-        for one, asked, ref in zip(wanted, named, refs, strict=True)
+        _wanted(want, ref_asked, ref, by_ref[ref] or top, viewers, holder, moments)
+        for want, ref_asked, ref in zip(wanted, named, refs, strict=True)
     ]
-    needs = _joined((number, need) for number, found in enumerate(each) for need in found.needs)
-    denials = tuple(dict.fromkeys(denial for found in each for denial in found.denials))
-    shown = tuple(found.shown for found in each)
-    told = tuple(found.ref for found in each)
-    return Worked(told, needs, denials, shown, not needs and not denials)
+    needs = _joined((number, need) for number, result in enumerate(each) for need in result.needs)
+    denials = tuple(dict.fromkeys(denial for result in each for denial in result.denials))
+    shown = tuple(result.shown for result in each)
+    wanted_refs = tuple(result.ref for result in each)
+    return Worked(wanted_refs, needs, denials, shown, not needs and not denials)
 
 
 def _viewers(holder: Principal, asker: Principal, top: Node, now: datetime) -> list[Slice]:
-    found = slices.currents(list(dict.fromkeys((holder, asker))), top, now=now)
-    return [found[holder.pk], found[asker.pk]]
+    slices_ = slices.currents(list(dict.fromkeys((holder, asker))), top, now=now)
+    return [slices_[holder.pk], slices_[asker.pk]]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class _Ground:
 
 def _wanted(
     wanted_action: WantedAction,
-    asked: ObjectRef,
+    ref_asked: ObjectRef,
     kept: ObjectRef,
     places: resolve_path.Places,
     viewers: Sequence[Slice],
@@ -155,7 +155,7 @@ def _wanted(
 ) -> _One:
     many = resolve_path.seen(places, viewers, now=moments[0])
     shown = places[:many]
-    ref = _told(asked, kept, shown)
+    ref = _shown_ref(ref_asked, kept, shown)
     ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
     if wanted_action.type == "role" and wanted_action.action == HOLD:
         root_ref = ground.names[ground.lineage[0].key]
@@ -168,23 +168,25 @@ def _wanted(
             % {"action": wanted_action.action[:60], "type": ref.type[:30]}
         )
     ground = _with_inside(ground, operation, places, shown, ref)
-    found = [_lacks(ground, operation, wanted_action, moment) for moment in moments]
-    lacks = list(dict.fromkeys(lack for some in found for lack in some))
+    explanations = [_lacks(ground, operation, wanted_action, moment) for moment in moments]
+    lacks = list(dict.fromkeys(lack for some in explanations for lack in some))
     needs = [(lack.kind, _place(lack, ground), lack.privilege) for lack in lacks if lack.kind != "denied"]
     denials = [_denial(lack, ground) for lack in lacks if lack.kind == "denied"]
     return _One(ref, needs, denials, shown)
 
 
-def _told(asked: ObjectRef, kept: ObjectRef, shown: resolve_path.Places) -> ObjectRef:
+def _shown_ref(ref_asked: ObjectRef, kept: ObjectRef, shown: resolve_path.Places) -> ObjectRef:
     """What an object is called to the asker: as it is kept if they may know of it, else as any would be.
 
     How a hidden one is spelled would tell them that it is there.
     """
     if not shown or resolve_path.named_by(kept, shown) is not None:
-        return kept if shown else asked
+        return kept if shown else ref_asked
     if dialects.get(shown[0].kind).ignores_case:
-        return ObjectRef(asked.type, asked.realm, tuple(part.strip().upper() for part in asked.path))
-    return asked
+        return ObjectRef(
+            ref_asked.type, ref_asked.realm, tuple(part.strip().upper() for part in ref_asked.path)
+        )
+    return ref_asked
 
 
 def _known(ref: ObjectRef, places: resolve_path.Places, shown: resolve_path.Places, held: Slice) -> _Ground:
@@ -201,10 +203,10 @@ def _known(ref: ObjectRef, places: resolve_path.Places, shown: resolve_path.Plac
 
 def _unheard(ref: ObjectRef, holder: Principal, now: datetime) -> _Ground:
     """As if nobody had given anything in a realm of that name."""
-    found = resolve_path.unheard(ref)
-    if found is None:
+    refusal = resolve_path.unheard(ref)
+    if refusal is None:
         raise Invalid(gettext("No realm has a %(type)s of such a name.") % {"type": ref.type[:30]})
-    law, lineage, names = found
+    law, lineage, names = refusal
     bare = engine.build(holder.ref, ref.realm, law.code, 0, (), member=False, now=now.timestamp())
     return _Ground(law, lineage, names, bare)
 
@@ -223,18 +225,20 @@ def _lacks(
     ground: _Ground, operation: str, wanted_action: WantedAction, moment: datetime
 ) -> tuple[Lack, ...]:
     """The way out that opens least among those that a request can go."""
-    found = explain(ground.slice, operation, ground.lineage, now=moment.timestamp(), inside=ground.inside)
-    if found.decision:
+    explanation = explain(
+        ground.slice, operation, ground.lineage, now=moment.timestamp(), inside=ground.inside
+    )
+    if explanation.decision:
         return ()
-    ways = [way for way in (found.missing, *found.alternatives) if way]
+    ways = [way for way in (explanation.missing, *explanation.alternatives) if way]
     for way in ways:
         if all(lack.kind in GIVABLE for lack in way):
             return way
-    raise Invalid(_why_not(found, wanted_action, ways))
+    raise Invalid(_why_not(explanation, wanted_action, ways))
 
 
-def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
-    kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
+def _why_not(explanation: Explanation, wanted_action: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
+    kinds = {lack.kind for lack in ways[0]} if ways else {explanation.decision.reason}
     if "ownership" in kinds:
         return gettext(
             "%(action)s on %(name)s is for owners alone. Ownership is transferred, not requested."
@@ -258,17 +262,17 @@ def _denial(lack: Lack, ground: _Ground) -> Denial:
 
 
 def _place(lack: Lack, ground: _Ground) -> ObjectRef:
-    known = ground.names.get(lack.object)
-    if known is None and ":" in lack.name:
+    name = ground.names.get(lack.object)
+    if name is None and ":" in lack.name:
         return ObjectRef(lack.object_type, ground.names[ground.lineage[0].key].realm, parts_of(lack.name)[1])
-    return known or ground.names[ground.lineage[-1].key]
+    return name or ground.names[ground.lineage[-1].key]
 
 
-def _joined(found: Iterable[tuple[int, tuple[str, ObjectRef, str]]]) -> tuple[Need, ...]:
+def _joined(numbered: Iterable[tuple[int, tuple[str, ObjectRef, str]]]) -> tuple[Need, ...]:
     """One need for each object: all privileges that are lacking there, and what needs each of them."""
     joined: dict[tuple[str, ObjectRef], dict[str, tuple[int, ...]]] = {}
-    for number, (kind, ref, code) in found:
+    for number, (kind, ref, code) in numbered:
         needed = joined.setdefault((kind, ref), {})
         needed[code] = tuple(dict.fromkeys((*needed.get(code, ()), number)))
     needs = [Need(kind, ref, needed) for (kind, ref), needed in joined.items()]
-    return tuple(sorted(needs, key=lambda one: (one.kind != "membership", len(one.ref.path))))
+    return tuple(sorted(needs, key=lambda need: (need.kind != "membership", len(need.ref.path))))

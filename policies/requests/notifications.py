@@ -45,13 +45,13 @@ def link(request: AccessRequest) -> str:
 def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Principal]:
     """The people to whom these parts are addressed now."""
     rows = list(parts)
-    there = decision_places.of_rows(rows, request.holder.kind)
-    known = [(part, place) for part in rows if (place := there[part.pk]) is not None]
-    every = decision_places.deciders_of([place for _, place in known], parties.of(request))
+    by_part = decision_places.of_rows(rows, request.holder.kind)
+    placed = [(part, place) for part in rows if (place := by_part[part.pk]) is not None]
+    every = decision_places.deciders_of([place for _, place in placed], parties.of(request))
     return list(
         {
             item.principal.pk: item.principal
-            for (part, place), some in zip(known, every, strict=True)
+            for (part, place), some in zip(placed, every, strict=True)
             for item in some
             if set(place.keys(item.where)) & set(part.addressed)
         }.values()

@@ -30,8 +30,8 @@ def settle(request: AccessRequest, *, now: datetime) -> str:
     """Bring the request up to what its parts say; answers its state."""
     parts, wants = list(request.parts.all()), list(request.wants.all())
     failed = {want.number for want in wants if standing(want, parts) == FAILED}
-    gone = [part for part in parts if not part.carried and part.wants <= failed]
-    rows = request.parts.filter(pk__in=[part.pk for part in gone], state__in=PART.get("drop").sources)
+    failed_parts = [part for part in parts if not part.carried and part.wants <= failed]
+    rows = request.parts.filter(pk__in=[part.pk for part in failed_parts], state__in=PART.get("drop").sources)
     if rows.exists():
         dropped = set(rows.values_list("pk", flat=True))
         PART.move(rows, "drop")

@@ -26,7 +26,7 @@ def holders(asker: Principal) -> list[Principal]:
     groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
     kept = Keeping.objects.open().filter(Q(keeper=asker) | Q(keeper__in=groups)).values("service")
     others = Principal.objects.filter(Q(pk__in=groups) | Q(pk__in=kept)).exclude(pk=asker.pk)
-    return [asker, *sorted(others, key=lambda one: (one.kind, one.label.casefold()))]
+    return [asker, *sorted(others, key=lambda other: (other.kind, other.label.casefold()))]
 
 
 def of(request: AccessRequest) -> frozenset[int]:
@@ -51,9 +51,9 @@ def _concerned(request: AccessRequest, when: Q) -> frozenset[int]:
     named = {request.asker_id, request.holder_id}
     among = Membership.objects.filter(when, group__in=named).values("member")
     kept = Keeping.objects.filter(when & (Q(service__in=named) | Q(service__in=among)))
-    found = named | set(kept.values_list("keeper", flat=True))
-    inside = Membership.objects.filter(when, group__in=found).values_list("member", flat=True)
-    mine = found | set(inside)
+    people = named | set(kept.values_list("keeper", flat=True))
+    inside = Membership.objects.filter(when, group__in=people).values_list("member", flat=True)
+    mine = people | set(inside)
     if request.realm is not None and dialects.get(request.realm.law).ignores_case:
         # holders of one of their names in other letters: in such a realm they are the same person
         names = Principal.objects.filter(pk__in=list(mine)).values_list("name", flat=True)

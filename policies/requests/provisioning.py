@@ -57,7 +57,7 @@ def _wanted(request: AccessRequest) -> list[Node]:
 def standings(request: AccessRequest) -> list[BackendProgress]:
     """How far it has come in each backend, as things are now; none where nothing is mirrored."""
     rows = request.deliveries.select_related("backend").order_by("pk")
-    return [BackendProgress(row.backend, *_found(request, row), row.since) for row in rows]
+    return [BackendProgress(row.backend, *_delivery_state(request, row), row.since) for row in rows]
 
 
 def look(backend: int | None = None) -> int:
@@ -67,7 +67,7 @@ def look(backend: int | None = None) -> int:
         rows = rows.filter(backend=backend)
     moved = 0
     for row in rows.select_related("request__holder", "request__asker", "request__realm", "backend")[:MOST]:
-        state, text = _found(row.request, row)
+        state, text = _delivery_state(row.request, row)
         if (state, text) != (row.state, row.text):
             moved += _move(row, state, text)
     return moved
@@ -90,7 +90,7 @@ def _move(row: RequestFollow, state: str, text: str) -> bool:
     return moved
 
 
-def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
+def _delivery_state(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
     """How a delivery stands now, and what stands in its way."""
     backend = row.backend
     if row.state == "proved":
@@ -107,14 +107,14 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
     else:
         inside = Membership.objects.open().within(timezone.now()).filter(group=holder)
         names = list(inside.values_list("member__name", flat=True))
-    here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
-    found = [status_on(backend, node, names) for node in here]
-    if any(item.refused for item in found):
+    nodes_here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
+    states = [status_on(backend, node, names) for node in nodes_here]
+    if any(item.refused for item in states):
         return "stuck", f"{backend} refused it; who runs the sync sees why."
-    without = sorted({name for item in found for name in item.without_login})
-    if any(item.waiting for item in found):
+    without = sorted({name for item in states for name in item.without_login})
+    if any(item.waiting for item in states):
         return "behind", ""
     if without and len(without) == len(names):
-        told = ", ".join(without[:NAMED])
-        return "stuck", f"{told} cannot sign in to {backend}; its keeper has to make a login first."
+        without_names = ", ".join(without[:NAMED])
+        return "stuck", f"{without_names} cannot sign in to {backend}; its keeper has to make a login first."
     return "proved", ""

@@ -93,5 +93,5 @@ def _moment(text: str) -> str | None:
 
 def _lasts(text: str) -> Said | None:
     items = [read_back(piece, TIMES.values()) for piece in text.split(" and ")]
-    known = [item for item in items if item is not None]
-    return joined(known) if len(known) == len(items) else None
+    items_given = [item for item in items if item is not None]
+    return joined(items_given) if len(items_given) == len(items) else None

@@ -36,15 +36,15 @@ def roles(request: AccessRequest, decider: Principal) -> list[Proposal]:
     """The roles that the decider may give in the stead of grants, that of fewest privileges first."""
     parts = [part for part in request.parts.all() if part.kind == RequestPart.Kind.PRIVILEGE]
     wanted = targets(request, parts)
-    found = _candidates(wanted) if wanted else {}
-    fitting = sorted((len(given), role) for role, given in found.items() if _fits(given, wanted))
-    there = nodes(role for _, role in fitting)
+    candidates = _candidates(wanted) if wanted else {}
+    fitting = sorted((len(given), role) for role, given in candidates.items() if _fits(given, wanted))
+    by_id = nodes(role for _, role in fitting)
     numbers = tuple(part.number for part in parts)
     held = _holders([role for _, role in fitting])
     return [
-        Proposal(there[role], held.get(role, 0), numbers)
+        Proposal(by_id[role], held.get(role, 0), numbers)
         for _, role in fitting
-        if role in there and _may_give(decider, there[role], request)
+        if role in by_id and _may_give(decider, by_id[role], request)
     ]
 
 
@@ -55,9 +55,9 @@ def for_asker(
     wanted = {target for place, codes in found for target in _targets(place, codes)}
     given = _candidates(wanted) if wanted else {}
     fitting = sorted(role for role, some in given.items() if _fits(some, wanted))
-    there, now = nodes(fitting) if fitting else {}, timezone.now()
-    held = {item.root_id: slices.current(asker, item, now=now) for item in there.values()}
-    return [item for item in there.values() if ask.may_see(held[item.root_id], item, now=now)]
+    by_id, now = nodes(fitting) if fitting else {}, timezone.now()
+    held = {item.root_id: slices.current(asker, item, now=now) for item in by_id.values()}
+    return [item for item in by_id.values() if ask.may_see(held[item.root_id], item, now=now)]
 
 
 def gives_exactly(role: int, request: AccessRequest, parts: Sequence[RequestPart]) -> bool:
@@ -73,14 +73,14 @@ def _fits(given: Collection[Target], wanted: Collection[Target]) -> bool:
 
 def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Target]:
     """What the parts come to, as grants would have it; nothing where one names no object."""
-    found: set[Target] = set()
-    there = decision_places.of_rows(list(parts), request.holder.kind)
+    targets_: set[Target] = set()
+    by_part = decision_places.of_rows(list(parts), request.holder.kind)
     for part in parts:
-        place = there[part.pk]
+        place = by_part[part.pk]
         if place is None or not place.exact:
             return set()
-        found.update(_targets(place, part.privileges))
-    return found
+        targets_.update(_targets(place, part.privileges))
+    return targets_
 
 
 def _targets(place: decision_places.DecisionPlace, codes: Iterable[str]) -> Iterable[Target]:
@@ -92,8 +92,8 @@ def _targets(place: decision_places.DecisionPlace, codes: Iterable[str]) -> Iter
 def _candidates(wanted: Collection[Target]) -> dict[int, set[Target]]:
     """Roles that give something of it, with all that they give."""
     number, text, code = max(wanted, key=_rarest)
-    one = Q(securable=number) if number else Q(pattern=text)
-    rows = Grant.objects.open().filter(one, privilege=code, role__isnull=False, effect="allow")
+    condition = Q(securable=number) if number else Q(pattern=text)
+    rows = Grant.objects.open().filter(condition, privilege=code, role__isnull=False, effect="allow")
     personal = Placement.objects.open().filter(type="role", name__startswith=MARK).values("securable")
     return _given(list(rows.exclude(role__in=personal).values_list("role", flat=True)[:MOST]))
 
@@ -106,17 +106,17 @@ def _rarest(target: Target) -> tuple[int, str, str]:
 
 def _given(roles: Collection[int]) -> dict[int, set[Target]]:
     """All that roles give; a role that denies something or gives for a while gives something else."""
-    found: dict[int, set[Target]] = {}
+    given_targets: dict[int, set[Target]] = {}
     spoilt = set()
     rows = Grant.objects.open().filter(role__in=roles)
     for role, number, text, code, effect, start, end in rows.values_list(
         "role", "securable", "pattern", "privilege", "effect", "valid_from", "valid_until"
     ):
         if role is not None:
-            found.setdefault(role, set()).add((number, text, code))
+            given_targets.setdefault(role, set()).add((number, text, code))
             if effect != "allow" or start or end:
                 spoilt.add(role)
-    return {role: given for role, given in found.items() if role not in spoilt}
+    return {role: given for role, given in given_targets.items() if role not in spoilt}
 
 
 def _holders(roles: Collection[int]) -> dict[int, int]:

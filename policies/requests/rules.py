@@ -59,8 +59,8 @@ class Rules:
 
     def check_reason(self, reason: str) -> None:
         """Raise Invalid when a reason is too short, or a few letters again and again."""
-        told = " ".join(reason.split())
-        if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
+        text = " ".join(reason.split())
+        if len(text) < max(self.min_reason, 1) or len(set(text.casefold()) - {" ", "."}) < 3:
             raise Invalid(
                 gettext("Give a reason of at least %(least)s characters.")
                 % {"least": max(self.min_reason, 3)},
@@ -97,13 +97,13 @@ def rules_along(places: Sequence[Node]) -> Rules:
     return _along(places, RequestRule.objects.in_bulk([item.id for item in places]), Rules())
 
 
-def _along(places: Sequence[Node], rows: Mapping[int, RequestRule], found: Rules) -> Rules:
+def _along(places: Sequence[Node], rows: Mapping[int, RequestRule], rules: Rules) -> Rules:
     for place in places:
         row = rows.get(place.id)
         if row is not None:
             set_here = {name: getattr(row, name) for name in NAMES if getattr(row, name) is not None}
-            found = replace(found, **set_here)
-    return found
+            rules = replace(rules, **set_here)
+    return rules
 
 
 def rules_of_grants(nodes: Sequence[Node]) -> Rules:
@@ -167,8 +167,8 @@ def set_rule(
             row.save()
         else:
             RequestRule.objects.filter(securable=node.id).delete()
-        told = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
-        current.say(make_event(RULE_SET, node, rule=told or "nothing of its own"), by=authority)
+        text = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+        current.say(make_event(RULE_SET, node, rule=text or "nothing of its own"), by=authority)
     return True
 
 
@@ -195,10 +195,10 @@ def _check(
 
 
 def _check_plan_approval(node: Node, wanted: str | None) -> None:
-    known = RequestRule.PlanApproval.values
-    if wanted is not None and wanted not in known:
+    values = RequestRule.PlanApproval.values
+    if wanted is not None and wanted not in values:
         raise Invalid(
-            gettext("Plans need approval %(known)s.") % {"known": ", ".join(known)}, "plan_approval"
+            gettext("Plans need approval %(known)s.") % {"known": ", ".join(values)}, "plan_approval"
         )
     if wanted is not None and node.id != node.root_id:
         raise Invalid(gettext("Approval of plans is set for a whole realm."), "plan_approval")

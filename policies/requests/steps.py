@@ -48,7 +48,7 @@ def stepped(
     **data: object,
 ) -> RequestStep:
     """Record one step; `text` is what was said with it, `data` goes into the event's sentence."""
-    current.say(_said(request, kind, part=data.pop("told", say(ALL)), **data), by=by)
+    current.say(_draft_of(request, kind, part=data.pop("told", say(ALL)), **data), by=by)
     return RequestStep.objects.create(
         request=request,
         part=part,
@@ -61,7 +61,7 @@ def stepped(
     )
 
 
-def _said(request: AccessRequest, kind: str, **data: object) -> EventDraft:
+def _draft_of(request: AccessRequest, kind: str, **data: object) -> EventDraft:
     wants = list(request.wants.order_by("number"))
     # how many levels are asked tells that there is something, so that it is no part of their own history
     concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)

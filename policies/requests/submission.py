@@ -50,8 +50,8 @@ class Asking:
 
     @property
     def digest(self) -> str:
-        said = (self.reason, self.ticket, self.lasts, self.zone, str(self.until), str(self.starts))
-        body = [[list(item) for item in self.wanted], self.holder.pk, *said]
+        fields = (self.reason, self.ticket, self.lasts, self.zone, str(self.until), str(self.starts))
+        body = [[list(item) for item in self.wanted], self.holder.pk, *fields]
         return hashlib.sha256(json.dumps(body).encode()).hexdigest()
 
     def begins(self, now: datetime) -> datetime:
@@ -152,11 +152,11 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
         if before := _asked_before(asking, asker):
             return before
         mine = {item.pk for item in parties.holders(_person(by))}
-        said = gettext(
+        refusal = gettext(
             "You may ask for yourself, for groups you are in, and for service accounts you are "
             "responsible for."
         )
-        authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=said)
+        authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=refusal)
         foreseen = foresee(asking, asker, now=current.at)
         foreseen.rules.check(asking.reason, asking.ticket)
         _check_open(asking, asker)
@@ -236,24 +236,30 @@ def _parts(
 ) -> list[RequestPart]:
     refs = foreseen.refs
     kind = RequestPart.Kind.PRIVILEGE
-    there = dict(zip(refs, decision_places.find_all([(kind, ref) for ref in refs], holder.kind), strict=True))
+    by_ref = dict(
+        zip(refs, decision_places.find_all([(kind, ref) for ref in refs], holder.kind), strict=True)
+    )
     RequestWant.objects.bulk_create(
         RequestWant(
             request=request,
             number=number,
             type=ref.type,
             name=ref.id,
-            action=one.action,
-            securable_id=_number(there[ref]),
+            action=want.action,
+            securable_id=_number(by_ref[ref]),
         )
-        for number, (one, ref) in enumerate(zip(foreseen.asking.wanted, refs, strict=True))
+        for number, (want, ref) in enumerate(zip(foreseen.asking.wanted, refs, strict=True))
     )
-    found = decision_places.find_all([(need.kind, need.ref) for need in foreseen.needs], holder.kind)
-    known = [place for place in found if place is not None]
-    deciders = dict(zip(known, decision_places.deciders_of(known, parties.of(request), now=now), strict=True))
+    places = decision_places.find_all([(need.kind, need.ref) for need in foreseen.needs], holder.kind)
+    known_places = [place for place in places if place is not None]
+    deciders = dict(
+        zip(
+            known_places, decision_places.deciders_of(known_places, parties.of(request), now=now), strict=True
+        )
+    )
     return RequestPart.objects.bulk_create(
         _part(request, number, need, place, deciders[place] if place else [], foreseen.rules.escalates(now))
-        for number, (need, place) in enumerate(zip(foreseen.needs, found, strict=True))
+        for number, (need, place) in enumerate(zip(foreseen.needs, places, strict=True))
     )
 
 
@@ -288,17 +294,17 @@ def _part(
 
 def answer(number: int, text: str, *, by: Actor) -> AccessRequest:
     """Answer what was asked back.  Raises NotFound for anybody but who asked, Invalid, Conflict."""
-    said = text.strip()
-    if not said or len(said) > rules.LONGEST_REASON or not holdable(said):
+    stripped = text.strip()
+    if not stripped or len(stripped) > rules.LONGEST_REASON or not holdable(stripped):
         raise Invalid(gettext("Enter an answer."))
     request = _mine(number, by)
-    with change(ANSWERED, realm=request.realm, by=by, reason=said) as current:
+    with change(ANSWERED, realm=request.realm, by=by, reason=stripped) as current:
         authority = of_duty(by, "request", held=True, otherwise="")
         REQUEST.move(row_of(request), "answer", moved_at=current.at)
         parts = RequestPart.objects.filter(request=request)
         back = list(parts.filter(state="asked_back"))
         PART.move(parts, "answer")
-        stepped(current, request, ANSWERED, by=authority, text=said)
+        stepped(current, request, ANSWERED, by=authority, text=stripped)
         notifications.answered(request, back)
     return fresh(request)
 

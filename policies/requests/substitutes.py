@@ -47,8 +47,8 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
         row = Substitute.objects.create(
             person=person, deputy=deputy, starts=starts, ends=ends, made_at=current.at
         )
-        told = make_event(NAMED, None, person, deputy, deputy=deputy.pseudonym, until=ends.isoformat())
-        current.say(told, by=authority)
+        draft = make_event(NAMED, None, person, deputy, deputy=deputy.pseudonym, until=ends.isoformat())
+        current.say(draft, by=authority)
     return row
 
 
@@ -60,8 +60,8 @@ def call_off(number: int, *, by: Actor) -> None:
             raise NotFound(gettext("You have no such substitution."))
         authority = of_duty(by, "self", held=True, otherwise="")
         Substitute.objects.filter(pk=row.pk).update(ended_at=current.at)
-        told = make_event(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)
-        current.say(told, by=authority)
+        draft = make_event(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)
+        current.say(draft, by=authority)
 
 
 def of(person: Principal, *, now: datetime | None = None) -> QuerySet[Substitute]:

@@ -65,10 +65,10 @@ class VisibleRequest:
         How often the next level was asked tells how many there are, so it is kept from viewers who may not
         know what is there.
         """
-        found = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
-        asked = {item.part for item in found if item.move == "escalated"} if self.concerned else set()
-        hidden = {part.number for part in self.parts if part.number in asked and not self._known(part)}
-        return [item for item in found if item.move != "escalated" or item.part not in hidden]
+        steps = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
+        escalated = {item.part for item in steps if item.move == "escalated"} if self.concerned else set()
+        hidden = {part.number for part in self.parts if part.number in escalated and not self._known(part)}
+        return [item for item in steps if item.move != "escalated" or item.part not in hidden]
 
     @cached_property
     def planned(self) -> PlannedFile | None:
@@ -94,14 +94,14 @@ class VisibleRequest:
     def _called(self) -> dict[int, list[Approver] | None]:
         """The same for every open part, all in one reading."""
         waiting = [part for part in self.parts if part.state in WAITING]
-        told = {item.pk: item for item in waiting if not self.concerned or self._known(item)}
-        there = {pk: place for pk in told if (place := self._places[pk]) is not None}
-        concerned = parties.of(self.request) if there else frozenset()
-        every = decision_places.deciders_of(list(there.values()), concerned, now=self.now)
-        found: dict[int, list[Approver] | None] = {pk: [] for pk in told}
-        for (pk, place), some in zip(there.items(), every, strict=True):
-            found[pk] = [item for item in some if set(place.keys(item.where)) & set(told[pk].addressed)]
-        return found
+        parts = {item.pk: item for item in waiting if not self.concerned or self._known(item)}
+        places = {pk: place for pk in parts if (place := self._places[pk]) is not None}
+        concerned = parties.of(self.request) if places else frozenset()
+        every = decision_places.deciders_of(list(places.values()), concerned, now=self.now)
+        approvers: dict[int, list[Approver] | None] = {pk: [] for pk in parts}
+        for (pk, place), some in zip(places.items(), every, strict=True):
+            approvers[pk] = [item for item in some if set(place.keys(item.where)) & set(parts[pk].addressed)]
+        return approvers
 
     @cached_property
     def _places(self) -> dict[int, decision_places.DecisionPlace | None]:
@@ -133,11 +133,11 @@ def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Visib
     if request is None:
         raise NotFound(no_such(number))
     own = viewer.pk in (request.asker_id, request.holder_id) or _in_group(request, viewer, now)
-    found = () if own else tuple(_mandates(request, viewer, now))
-    answers = not own and not found and _answers(request, viewer)
-    if not own and not found and not answers and not _may_look(request, viewer, now):
+    own_mandates = () if own else tuple(_mandates(request, viewer, now))
+    answers = not own and not own_mandates and _answers(request, viewer)
+    if not own and not own_mandates and not answers and not _may_look(request, viewer, now):
         raise NotFound(no_such(number))
-    held = [item for item in found if item.part.state in WAITING and now < request.lapses_at]
+    held = [item for item in own_mandates if item.part.state in WAITING and now < request.lapses_at]
     return VisibleRequest(request, viewer, own or answers, tuple(held), now)
 
 
@@ -170,17 +170,17 @@ def _looked_at(viewer: Principal, now: datetime) -> Q:
     Two queries.
     """
     parts = RequestPart.objects.filter(request=OuterRef("pk"))
-    found = Q(Exists(parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer))))
+    condition = Q(Exists(parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer))))
     if read := [f"d{number}" for number in duties.held(viewer, HISTORY, now=now)]:
         # whether the number of a want is among what a part is needed for
         path = Func(template="'$.*[*] ? (@ == $n)'::jsonpath")
         named = Func(OuterRef("number"), template="jsonb_build_object('n', %(expressions)s)")
         needed = Func(F("needed"), path, named, function="jsonb_path_exists", output_field=BooleanField())
-        told = RequestPart.objects.filter(needed, request=OuterRef("request"))
+        needed_parts = RequestPart.objects.filter(needed, request=OuterRef("request"))
         wants = RequestWant.objects.filter(request=OuterRef("pk"))
-        hidden = wants.exclude(Exists(told.filter(places__overlap=read)))
-        found |= Q(Exists(parts.filter(places__overlap=read))) & ~Q(Exists(hidden))
-    return found
+        hidden = wants.exclude(Exists(needed_parts.filter(places__overlap=read)))
+        condition |= Q(Exists(parts.filter(places__overlap=read))) & ~Q(Exists(hidden))
+    return condition
 
 
 def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
@@ -265,11 +265,11 @@ def page(rows: QuerySet[AccessRequest], *, after: int | None = None, size: int =
     newest = rows.query.order_by and rows.query.order_by[0] == "-pk"
     if after is not None:
         rows = rows.filter(pk__lt=after) if newest else rows.filter(pk__gt=after)
-    found = list(
+    rows_ = list(
         rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts")[: size + 1]
     )
-    more = len(found) > size
-    shown = tuple(found[:size])
+    more = len(rows_) > size
+    shown = tuple(rows_[:size])
     return Page(shown, shown[-1].pk if more else None)
 
 

@@ -75,15 +75,15 @@ def of(row: ReviewRow, known: RowFacts) -> Advice:
     return Advice("", "unclear")
 
 
-def _rare(row: ReviewRow, known: RowFacts) -> bool:
+def _rare(row: ReviewRow, facts: RowFacts) -> bool:
     few = row.peers_of >= ENOUGH and row.peers_have < FEW * row.peers_of
-    return few and known.idle(row, RECENTLY)
+    return few and facts.idle(row, RECENTLY)
 
 
-def _only_reads(row: ReviewRow, known: RowFacts) -> bool:
-    wrote = known.wrote is not None and known.now - known.wrote <= LONG_AGO
-    can = row.kind in (ReviewRow.Kind.GRANT, ReviewRow.Kind.RULE) and bool(known.opening)
-    return can and known.reading and row.last_used is not None and not wrote
+def _only_reads(row: ReviewRow, facts: RowFacts) -> bool:
+    wrote = facts.wrote is not None and facts.now - facts.wrote <= LONG_AGO
+    can = row.kind in (ReviewRow.Kind.GRANT, ReviewRow.Kind.RULE) and bool(facts.opening)
+    return can and facts.reading and row.last_used is not None and not wrote
 
 
 _TABLE: tuple[tuple[Callable[[ReviewRow, RowFacts], bool], str, str], ...] = (
@@ -94,9 +94,9 @@ _TABLE: tuple[tuple[Callable[[ReviewRow, RowFacts], bool], str, str], ...] = (
     (lambda row, known: row.kind == ReviewRow.Kind.FOREIGN, Choice.REMOVE, "outside"),
     (lambda row, known: row.holder_id is None or row.kind == ReviewRow.Kind.OWNER, "", "unclear"),
     (lambda row, known: not row.uses_told, "", "unknown"),
-    (lambda row, known: row.last_used is None and known.settled, Choice.REMOVE, "never"),
-    (lambda row, known: row.last_used is not None and known.idle(row, LONG_AGO), Choice.REMOVE, "idle"),
+    (lambda row, facts: row.last_used is None and facts.settled, Choice.REMOVE, "never"),
+    (lambda row, facts: row.last_used is not None and facts.idle(row, LONG_AGO), Choice.REMOVE, "idle"),
     (_rare, Choice.REMOVE, "rare"),
     (_only_reads, Choice.REDUCE, "reads"),
-    (lambda row, known: not known.idle(row, RECENTLY), Choice.KEEP, "used"),
+    (lambda row, facts: not facts.idle(row, RECENTLY), Choice.KEEP, "used"),
 )

@@ -144,19 +144,19 @@ class Plan:
 def scope_of(review: Review) -> Scope:
     """The scope a review was started with, as far as it is still there."""
     kept = review.scope
-    there = nodes([*kept["objects"], *kept["roles"]])
+    by_id = nodes([*kept["objects"], *kept["roles"]])
     people = Principal.objects.filter(pk__in=kept["people"]).order_by("pk")
     return Scope(
-        _there(there, kept["objects"]),
+        _there(by_id, kept["objects"]),
         tuple(people),
-        _there(there, kept["roles"]),
+        _there(by_id, kept["roles"]),
         kept["services"],
         tuple(kept["risks"]),
     )
 
 
-def _there(known: Mapping[int, Node], keys: Sequence[int]) -> tuple[Node, ...]:
-    return tuple(known[key] for key in keys if key in known)
+def _there(by_id: Mapping[int, Node], keys: Sequence[int]) -> tuple[Node, ...]:
+    return tuple(by_id[key] for key in keys if key in by_id)
 
 
 def plan_of(review: Review) -> Plan:

@@ -71,8 +71,8 @@ def settle(review: Review) -> None:
     silent = rows.filter(choice="")
     if review.silence == Review.Silence.REMOVE:
         # a denial that goes opens something, and an object without an owner is nobody's: not by silence
-        taken = silent.exclude(Q(effect="deny") | Q(kind=Kind.OWNER))
-        _each(taken, "order", default=True, choice=Choice.REMOVE)
+        removed = silent.exclude(Q(effect="deny") | Q(kind=Kind.OWNER))
+        _each(removed, "order", default=True, choice=Choice.REMOVE)
     _each(rows.filter(choice=""), "keep", default=True)
 
 
@@ -81,7 +81,7 @@ def _each(rows: QuerySet[ReviewRow], name: str, **values: Any) -> None:
         review_states.ROW.move(rows, name, **values)
 
 
-def _carry_all(review: Review, told: Callable[[int], None]) -> None:
+def _carry_all(review: Review, report: Callable[[int], None]) -> None:
     waiting = ReviewRow.objects.filter(review=review, state="waiting").order_by("number")
     done = 0
     while batch := list(waiting.select_related("holder", "group", "decided_by")[:BATCH]):
@@ -89,15 +89,15 @@ def _carry_all(review: Review, told: Callable[[int], None]) -> None:
             removals.carry(review, row)
             done += 1
             keep_lease(review)
-        told(done)
+        report(done)
     with change(REVIEW_ALL_CARRIED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         review_states.REVIEW.move(Review.objects.filter(pk=review.pk, lease=review.lease), "carry")
-        event = make_event(REVIEW_ALL_CARRIED, root(review.realm), review=review.pk, **_told(review))
+        event = make_event(REVIEW_ALL_CARRIED, root(review.realm), review=review.pk, **_final_counts(review))
         current.say(event, by=of_system("deciding is over"))
     review.refresh_from_db()
 
 
-def _told(review: Review) -> dict[str, int]:
+def _final_counts(review: Review) -> dict[str, int]:
     counted = ReviewRow.objects.filter(review=review).values("state").annotate(many=Count("pk"))
     return {row["state"]: row["many"] for row in counted}
 
@@ -117,15 +117,15 @@ def close(review: Review) -> None:
     """Close a review in which nothing is left to do, and notify its starter.  Raises Conflict."""
     with change(REVIEW_CLOSED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         rows = Review.objects.filter(pk=review.pk)
-        found = _told(review)
-        counts = {**review.counts, "ended": found, "exceptions": exceptions(review).count()}
+        totals = _final_counts(review)
+        counts = {**review.counts, "ended": totals, "exceptions": exceptions(review).count()}
         review_states.REVIEW.move(rows, "prove", closed=current.at, counts=counts)
-        told = {"digest": review.digest, **found}
+        data = {"digest": review.digest, **totals}
         current.say(
-            make_event(REVIEW_CLOSED, root(review.realm), review=review.pk, **told),
+            make_event(REVIEW_CLOSED, root(review.realm), review=review.pk, **data),
             by=of_system("all is proved"),
         )
-        text = say(CLOSED, title=review.title, many=found.get("proved", 0))
+        text = say(CLOSED, title=review.title, many=totals.get("proved", 0))
         key = notice_key(review, "closed")
         notices.tell(review.starter, ENDED, text, key=key, link=f"/reviews/{review.pk}")
     review.refresh_from_db()

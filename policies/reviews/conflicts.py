@@ -18,10 +18,10 @@ Place = tuple[str, int | None, int | None]
 
 def sides(root: Node, now: datetime) -> frozenset[Place]:
     """Every row on which somebody's conflict rests.  A query where no rule is open."""
-    found = conflicts.existing(root, rules.of_realm(root, now.timestamp()))
+    violations = conflicts.existing(root, rules.of_realm(root, now.timestamp()))
     return frozenset(
         place
-        for item in found
+        for item in violations
         for pair in item.clash.both.pairs
         for way in pair
         for place in _rows(item.clash.person.pk, way)

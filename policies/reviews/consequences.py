@@ -91,10 +91,10 @@ class _Worked:
         self.law = dialects.get(self.root.kind)
 
     def out(self) -> dict[int, Consequence]:
-        found = {row.pk: self._of(row) for row in self.rows}
-        for pk, consequence in found.items():
+        consequences = {row.pk: self._of(row) for row in self.rows}
+        for pk, consequence in consequences.items():
             consequence.rows = self._rows_behind(pk, consequence)
-        return found
+        return consequences
 
     def _of(self, row: ReviewRow) -> Consequence:
         result = Consequence(unseen=max(0, len(self.reached[row.pk]) - PEOPLE))
@@ -144,8 +144,8 @@ class _Worked:
         return self._can(self._slice(person, own), node)
 
     def _leads(self, rule: Rule) -> bool:
-        known = self.law.privilege(rule.privilege)
-        return known is not None and known.category == "use"
+        privilege = self.law.privilege(rule.privilege)
+        return privilege is not None and privilege.category == "use"
 
     def _slice(self, person: Principal, rules: tuple[Rule, ...]) -> Slice:
         return engine.with_rules(self.loaded.slice_of(person), rules, now=self.now.timestamp())
@@ -181,12 +181,12 @@ class _Worked:
             for code in row.facts:
                 kind, _, number = code.partition(":")
                 codes.setdefault(kind, []).append(int(number))
-        found = set()
+        still_true = set()
         for kind, numbers in codes.items():
             model = MODELS.get(kind)
             rows = model.objects.open() if model else BackendFinding.objects.all()
-            found |= {f"{kind}:{pk}" for pk in rows.filter(pk__in=numbers).values_list("pk", flat=True)}
-        return frozenset(found)
+            still_true |= {f"{kind}:{pk}" for pk in rows.filter(pk__in=numbers).values_list("pk", flat=True)}
+        return frozenset(still_true)
 
     @cached_property
     def _undecided(self) -> frozenset[str]:
@@ -202,21 +202,21 @@ class _Worked:
     def _places(self, row: ReviewRow) -> list[Node]:
         keys = [row.securable_id] if row.securable_id and not row.gives else []
         keys += [item[0] for item in row.gives if item[0]]
-        found = [self.places[key] for key in dict.fromkeys(keys) if key in self.places][:PLACES]
-        if found or not self.law.by_text:
-            return found
+        shown_places = [self.places[key] for key in dict.fromkeys(keys) if key in self.places][:PLACES]
+        if shown_places or not self.law.by_text:
+            return shown_places
         return self._named([row.pattern, *(item[1] for item in row.gives)])
 
     def _named(self, texts: Iterable[str]) -> list[Node]:
         """The entities that texts name, where they name one."""
-        found = []
+        names = []
         for text in texts:
             try:
                 if text and "*" not in text and "?" not in text:
-                    found.append(ask.entity_node(self.root, patterns.named(self.root, text)))
+                    names.append(ask.entity_node(self.root, patterns.named(self.root, text)))
             except Invalid:
                 continue
-        return found[:PLACES]
+        return names[:PLACES]
 
     @cached_property
     def places(self) -> Mapping[int, Node]:
@@ -239,39 +239,41 @@ class _Worked:
         rows = Membership.objects.open().within(self.now).filter(group__in=inside).order_by("member")
         for group, member in rows.values_list("group", "member"):
             inside[group].append(member)
-        found = {}
+        reached = {}
         for row in self.rows:
             named = held.get(row.role_id, []) if row.kind == ReviewRow.Kind.RULE else [row.holder_id]
-            found[row.pk] = [item for each in named if each for item in inside.get(each, [each])]
-        return {pk: list(dict.fromkeys(some)) for pk, some in found.items()}
+            reached[row.pk] = [item for each in named if each for item in inside.get(each, [each])]
+        return {pk: list(dict.fromkeys(some)) for pk, some in reached.items()}
 
     @cached_property
     def people(self) -> Mapping[int, list[Principal]]:
         """Those of them that are worked out."""
-        known = Principal.objects.in_bulk({item for some in self.reached.values() for item in some[:PEOPLE]})
-        return {pk: [known[item] for item in some[:PEOPLE]] for pk, some in self.reached.items()}
+        principals = Principal.objects.in_bulk(
+            {item for some in self.reached.values() for item in some[:PEOPLE]}
+        )
+        return {pk: [principals[item] for item in some[:PEOPLE]] for pk, some in self.reached.items()}
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = {item.pk for some in self.people.values() for item in some}
+        ids = {item.pk for some in self.people.values() for item in some}
         objects = (
             None if self.law.by_text else {key for place in self.places.values() for key in place.lineage}
         )
         realm = Realm(pk=self.root.realm_id, kind=self.root.kind)
         if self.law.by_text:
             realm = self.review.realm
-        return facts.load(realm, self.root.realm, asked, now=self.now, objects=objects)
+        return facts.load(realm, self.root.realm, ids, now=self.now, objects=objects)
 
     # the rows behind the other paths
 
     def _rows_behind(self, pk: int, consequence: Consequence) -> list[ReviewRow]:
-        found = {}
+        rows = {}
         for kept in consequence.keeps:
             for rule in kept.paths:
                 for row in self._behind(rule, kept.person):
                     if row.pk != pk:
-                        found[row.pk] = row
-        return list(found.values())
+                        rows[row.pk] = row
+        return list(rows.values())
 
     def _behind(self, rule: Rule, person: Principal) -> list[ReviewRow]:
         direct = self._by_fact.get(str(rule.fact))

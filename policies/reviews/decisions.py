@@ -64,13 +64,13 @@ class Outcome:
 
 def choices(row: ReviewRow) -> tuple[str, ...]:
     """What can be decided about a row, in the order of the keys 1 2 3 4 and reduce after them."""
-    found = [Choice.KEEP, Choice.REMOVE]
+    choices_ = [Choice.KEEP, Choice.REMOVE]
     if row.kind in ENDABLE and row.effect != "deny":
-        found.append(Choice.END)
-    found.append(Choice.UNSURE)
+        choices_.append(Choice.END)
+    choices_.append(Choice.UNSURE)
     if row.kind in REDUCIBLE and len(row.privileges) > 1:
-        found.append(Choice.REDUCE)
-    return tuple(found)
+        choices_.append(Choice.REDUCE)
+    return tuple(choices_)
 
 
 def decide(
@@ -88,12 +88,12 @@ def decide(
         if missing := [item.row for item in verdicts if item.row not in rows]:
             raise NotFound(gettext("There is no row %(missing)s in this review.") % {"missing": missing[0]})
         _not_too_many(review, verdicts, rows)
-        asked = _Asked(review, reviewer, list(rows.values()))
+        question = _Asked(review, reviewer, list(rows.values()))
         for verdict in verdicts:
-            asked.check(rows[verdict.row])
+            question.check(rows[verdict.row])
             _check_seal(rows[verdict.row])
             _check(review, rows[verdict.row], verdict)
-        step = _Step(current, review, reviewer, asked.authority(by), len(verdicts), seconds)
+        step = _Step(current, review, reviewer, question.authority(by), len(verdicts), seconds)
         return step.take([(rows[item.row], item) for item in verdicts])
 
 
@@ -102,16 +102,16 @@ def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
     reviewer = _person(by)
     with change(REVIEW_TAKEN_BACK, realm=Realm(pk=review.realm_id), by=_acting(by, review)) as current:
         _still_open(review)
-        found = _rows(review, [Verdict(row, version, "")])
-        if not found:
+        rows = _rows(review, [Verdict(row, version, "")])
+        if not rows:
             raise NotFound(gettext("There is no row %(row)s in this review.") % {"row": row})
-        asked = _Asked(review, reviewer, found)
-        asked.check(found[0])
-        _check_seal(found[0])
+        question = _Asked(review, reviewer, rows)
+        question.check(rows[0])
+        _check_seal(rows[0])
         blank: dict[str, Any] = {"choice": "", "takes": [], "until": None, "reason": "", "quick": False}
-        _move(found[0], version, "take_back", **blank, **seals_undecided(found[0]))
-        _log(found[0], reviewer, review, Verdict(row, version, ""), current, None, 1)
-        current.say(said_of(REVIEW_TAKEN_BACK, review, found[0]), by=asked.authority(by))
+        _move(rows[0], version, "take_back", **blank, **seals_undecided(rows[0]))
+        _log(rows[0], reviewer, review, Verdict(row, version, ""), current, None, 1)
+        current.say(said_of(REVIEW_TAKEN_BACK, review, rows[0]), by=question.authority(by))
 
 
 def _person(by: Actor) -> Principal:
@@ -292,9 +292,9 @@ class _Step:
             **seals_of_decision(row, verdict.choice, takes, until, self.reviewer.pk),
         )
         _log(row, self.reviewer, self.review, verdict, self.current, self.each, self.many)
-        told = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}
+        data = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}
         when = verdict.until.isoformat() if verdict.until else None
-        event = said_of(REVIEW_DECIDED, self.review, row, **told, until=when, seconds=self.each)
+        event = said_of(REVIEW_DECIDED, self.review, row, **data, until=when, seconds=self.each)
         self.current.say(event, by=self.authority)
 
 

@@ -52,10 +52,10 @@ def pass_on(
     """
     with change(REVIEW_PASSED, realm=Realm(pk=review.realm_id), by=by, reason=reason) as current:
         _check(review, to)
-        found = _passable(review, by, rows).exclude(_own(to))
+        rows_ = _passable(review, by, rows).exclude(_own(to))
         desk, _ = desk_for(review, review.stage, f"{PASSED}:{to.pk}")
-        may = _authority(review, by, found)
-        many = _put_on(desk, found)
+        may = _authority(review, by, rows_)
+        many = _put_on(desk, rows_)
         if not many:
             raise Conflict(gettext("None of these rows can be passed on to them any more."))
         seat, new = ReviewSeat.objects.get_or_create(
@@ -88,13 +88,13 @@ def _check(review: Review, to: Principal) -> None:
 
 
 def _passable(review: Review, by: Actor, rows: Iterable[int] | None) -> QuerySet[ReviewRow]:
-    found = ReviewRow.objects.filter(review=review, state__in=review_states.UNDECIDED)
+    rows_ = ReviewRow.objects.filter(review=review, state__in=review_states.UNDECIDED)
     if rows is not None:
-        return found.filter(pk__in=list(rows))
+        return rows_.filter(pk__in=list(rows))
     mine = _seats(review, by)
     if mine.exists():
-        return found.filter(desk__in=mine.values("desk"))
-    return found.filter(desk__isnull=True)
+        return rows_.filter(desk__in=mine.values("desk"))
+    return rows_.filter(desk__isnull=True)
 
 
 def _seats(review: Review, by: Actor) -> QuerySet[ReviewSeat]:

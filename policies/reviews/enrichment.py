@@ -139,7 +139,7 @@ class _Batch:
 
     @cached_property
     def sizes(self) -> Mapping[int, int]:
-        groups = [pk for pk, one in self.holders.items() if one.kind == Principal.Kind.GROUP]
+        groups = [pk for pk, holder in self.holders.items() if holder.kind == Principal.Kind.GROUP]
         rows = Membership.objects.as_of(self.review.revision).filter(group__in=groups)
         counted = rows.values("group").annotate(many=Count("member", distinct=True))
         return dict.fromkeys(groups, 0) | {row["group"]: row["many"] for row in counted}
@@ -159,24 +159,24 @@ class _Batch:
 
     @cached_property
     def used(self) -> Mapping[int, LastUse]:
-        asked = [
+        questions = [
             {"number": at, "holder": draft.holder, "objects": objects}
             for at, draft in enumerate(self.drafts)
             if draft.holder and (objects := self.objects_of(draft))
         ]
-        if not asked or not self.weigher.told:
+        if not questions or not self.weigher.told:
             return {}
         with connection.cursor() as cursor:
             cursor.execute(
-                _USED, {"asked": json.dumps(asked), "realm": self.review.realm_id, "writing": WRITING}
+                _USED, {"asked": json.dumps(questions), "realm": self.review.realm_id, "writing": WRITING}
             )
             return {number: LastUse(at, wrote) for number, at, wrote in cursor.fetchall()}
 
     @cached_property
     def shares(self) -> Mapping[int, peers.Share]:
-        asked = [(at, question) for at in range(len(self.drafts)) if (question := self._question(at))]
-        found = peers.shares([one for _, one in asked], self.review.realm_id, now=self.now)
-        return {at: found[place] for place, (at, _) in enumerate(asked)}
+        questions = [(at, question) for at in range(len(self.drafts)) if (question := self._question(at))]
+        shares = peers.shares([question for _, question in questions], self.review.realm_id, now=self.now)
+        return {at: shares[place] for place, (at, _) in enumerate(questions)}
 
     def _question(self, at: int) -> peers.Question | None:
         draft = self.drafts[at]
@@ -257,12 +257,12 @@ class _Batch:
 
     def _risks(self, draft: RowDraft, at: int) -> set[str]:
         codes = {*draft.privileges, *(code for item in draft.gives for code in item[2])}
-        opens = {one.category for code in codes if (one := self.law.privilege(code))}
+        opens = {privilege.category for code in codes if (privilege := self.law.privilege(code))}
         objects = self.objects_of(draft)
         lineages = {key for object_ in objects if (node := self.places.get(object_)) for key in node.lineage}
         denies = draft.effect == "deny" or any(item[3] == "deny" for item in draft.gives)
         holder = self.holders.get(draft.holder or 0)
-        found = {
+        risks = {
             "write": not opens.isdisjoint(OPENS) or draft.kind == Kind.OWNER,
             "denial": denies or not lineages.isdisjoint(self.weigher.denied),
             "many": sum(self.below.get(key, 1) for key in objects) >= MANY or draft.given >= MANY,
@@ -272,7 +272,7 @@ class _Batch:
             "conflict": conflicts.place_of(draft) in self.weigher.sides,
             "closed": holder is not None and holder.kind != "pattern" and holder.pk not in self.entering,
         }
-        return {name for name, yes in found.items() if yes}
+        return {name for name, yes in risks.items() if yes}
 
     def _change(self, draft: RowDraft) -> str:
         if self.review.previous_id is None:
@@ -289,15 +289,17 @@ class _Batch:
     def _known(self, draft: RowDraft, used: LastUse) -> advice.RowFacts:
         codes = [code for code in draft.privileges if self._opens(code)]
         reading = any(
-            one.category == "read" for code in draft.privileges if (one := self.law.privilege(code))
+            privilege.category == "read"
+            for code in draft.privileges
+            if (privilege := self.law.privilege(code))
         )
         return advice.RowFacts(
             self.now, self.moments.get(draft.since or 0), used.wrote, tuple(codes), reading
         )
 
     def _opens(self, code: str) -> bool:
-        known = self.law.privilege(code)
-        return known is not None and known.category in OPENS
+        privilege = self.law.privilege(code)
+        return privilege is not None and privilege.category in OPENS
 
     @cached_property
     def moments(self) -> Mapping[int, datetime]:

@@ -68,11 +68,11 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
 
 
 def _drafts(sources: Sources) -> tuple[dict[str, list[RowDraft]], bool]:
-    found, more = {}, False
+    by_row, more = {}, False
     for source in sources.order:
         drafts, after = sources.batch(source, [], MOST)
-        found[source], more = drafts, more or after is not None
-    return found, more
+        by_row[source], more = drafts, more or after is not None
+    return by_row, more
 
 
 def _own(
@@ -91,5 +91,5 @@ def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
     if by.decides_as is None:
         return set()
     slice_, now = slices.current(by.decides_as, top), timezone.now()
-    known = nodes(named).values()
-    return {item.id for item in known if ask.answer(slice_, GRANT, item, now=now)}
+    nodes_ = nodes(named).values()
+    return {item.id for item in nodes_ if ask.answer(slice_, GRANT, item, now=now)}

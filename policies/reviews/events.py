@@ -12,15 +12,15 @@ def said_of(kind: str, review: Review, row: ReviewRow, **data: object) -> EventD
     """An event about a row: at its object, about its holder.  The row comes with `holder` and `group`."""
     people = tuple(item.pseudonym for item in (row.holder, row.group) if item is not None)
     person = {"person": people[0]} if people else {}
-    told = {"review": review.pk, "row": row.number, "key": row.key, **data, **person}
+    values = {"review": review.pk, "row": row.number, "key": row.key, **data, **person}
     name = f"{place_of(review).name}/{row.what}"
-    return EventDraft(kind, row.type, name, tuple(row.lineage), people, told)
+    return EventDraft(kind, row.type, name, tuple(row.lineage), people, values)
 
 
 def place_of(review: Review) -> Node:
     """The realm of a review; asked once for a review at hand."""
-    found: Node | None = review.__dict__.get("_place")
-    if found is None:
-        found = root(review.realm)
-        review.__dict__["_place"] = found
-    return found
+    node: Node | None = review.__dict__.get("_place")
+    if node is None:
+        node = root(review.realm)
+        review.__dict__["_place"] = node
+    return node

@@ -68,11 +68,11 @@ def gather(review: Review) -> Evidence:
 
 
 def _revisions(review: Review) -> set[int]:
-    asked = Change.objects.filter(
+    changes = Change.objects.filter(
         realm=review.realm_id, kind__startswith="review.", revision__gt=review.revision
     )
-    told = reading.events_of(list(asked.values_list("revision", flat=True)))
-    own = {event.change_id for event in told if event.data.get("review") == review.pk}
+    events = reading.events_of(list(changes.values_list("revision", flat=True)))
+    own = {event.change_id for event in events if event.data.get("review") == review.pk}
     rows = ReviewRow.objects.filter(review=review, carried_revision__isnull=False)
     codes = {
         code
@@ -99,8 +99,8 @@ def population_lines(review: Review) -> Iterator[bytes]:
 
 def rows(review: Review) -> Iterator[dict[str, Any]]:
     """What became of each row, in order, streaming."""
-    found = ReviewRow.objects.filter(review=review).order_by("number")
-    named = found.select_related("holder", "group", "decided_by").annotate(desk_label=F("desk__label"))
+    rows_ = ReviewRow.objects.filter(review=review).order_by("number")
+    named = rows_.select_related("holder", "group", "decided_by").annotate(desk_label=F("desk__label"))
     for row in named.iterator(chunk_size=2000):
         yield _row(row)
 

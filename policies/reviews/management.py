@@ -130,10 +130,10 @@ def notice_key(review: Review, what: str = "") -> str:
 
 def settle_notices(review: Review, person: Principal | None = None) -> None:
     """Nobody owes it anything any more, or one person does not."""
-    one = notice_key(review)
-    told = Notice.objects.filter(Q(key=one) | Q(key__startswith=f"{one}:"), done__isnull=True)
-    told = told.filter(recipient=person) if person else told
-    settle(*told.values_list("key", flat=True).distinct(), person=person)
+    key = notice_key(review)
+    notices = Notice.objects.filter(Q(key=key) | Q(key__startswith=f"{key}:"), done__isnull=True)
+    notices = notices.filter(recipient=person) if person else notices
+    settle(*notices.values_list("key", flat=True).distinct(), person=person)
 
 
 def _again(review: Review) -> Review:

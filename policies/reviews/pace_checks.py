@@ -56,8 +56,8 @@ def paces(review: Review) -> list[Pace]:
     with connection.cursor() as cursor:
         cursor.execute(_PACES, [review.pk, review.pace])
         rows = cursor.fetchall()
-    known = Principal.objects.in_bulk([row[0] for row in rows])
-    return [Pace(known[one], *rest) for one, *rest in rows]
+    principals = Principal.objects.in_bulk([row[0] for row in rows])
+    return [Pace(principals[reviewer], *rest) for reviewer, *rest in rows]
 
 
 def drawn(review: Review, row: ReviewRow) -> bool:
@@ -83,8 +83,8 @@ def look_again(
         placed = seals_of_place(row, desk.pk)
         review_states.ROW.move(mine, "look_again", version=F("version") + 1, desk=desk, **placed)
     if again:
-        told = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
-        current.say(make_event(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)
+        data = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
+        current.say(make_event(REVIEW_AGAIN, place_of(review), decider, **data), by=authority)
     return len(again)
 
 

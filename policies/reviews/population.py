@@ -174,8 +174,8 @@ class _Assignable:
     def learn(self, role: int | None) -> None:
         if role is None or role in self._known:
             return
-        found = nodes([role]).get(role)
-        self._known[role] = bool(found and ask.ask(self.person, GRANT, found))
+        nodes_ = nodes([role]).get(role)
+        self._known[role] = bool(nodes_ and ask.ask(self.person, GRANT, nodes_))
 
     def may(self, role: int | None) -> bool:
         return self._known.get(role or 0, False)
@@ -185,14 +185,14 @@ def counted(review: Review) -> dict[str, Any]:
     """How many rows there are, by kind, and how many nobody can be asked about."""
     rows = ReviewRow.objects.filter(review=review)
     kinds = rows.values("kind").annotate(many=Count("pk")).values_list("kind", "many")
-    found = rows.aggregate(
+    counts = rows.aggregate(
         rows=Count("pk"),
         far=Count("pk", filter=Q(far=True)),
         holders=Count("holder", distinct=True),
         objects=Count("securable", distinct=True),
         nobody=Count("pk", filter=Q(desk__isnull=True)),
     )
-    return {**found, "kinds": dict(kinds), "seen": review.progress.get("seen", 0)}
+    return {**counts, "kinds": dict(kinds), "seen": review.progress.get("seen", 0)}
 
 
 def sealed(review: Review) -> str:

@@ -73,8 +73,8 @@ def _read_back(backend: Backend, row: ReviewRow) -> bool:
     lineage = tuple(row.lineage) if backend.catalog_id in row.lineage else (backend.catalog_id,)
     names = names_behind([row.holder])[row.holder.pk] if row.holder else None
     codes = frozenset(row.takes if row.choice == ReviewRow.Choice.REDUCE else row.privileges)
-    [found] = statuses([StatusQuestion(lineage, names, row.carried_revision or 0, codes, loses=True)])
-    return found is None or found.whole
+    [status] = statuses([StatusQuestion(lineage, names, row.carried_revision or 0, codes, loses=True)])
+    return status is None or status.whole
 
 
 def _still_true(row: ReviewRow) -> bool:
@@ -87,11 +87,11 @@ def _still_true(row: ReviewRow) -> bool:
 
 def _facts(row: ReviewRow, kind: str) -> QuerySet[Any]:
     numbers = [int(code.partition(":")[2]) for code in row.facts if code.startswith(f"{kind}:")]
-    found = removals.MODELS[kind].objects.open().filter(pk__in=numbers)
+    facts = removals.MODELS[kind].objects.open().filter(pk__in=numbers)
     if row.choice == ReviewRow.Choice.END:
         # what ends before the date by itself was left as it is
-        return found.exclude(valid_until__lte=row.until)
-    return found
+        return facts.exclude(valid_until__lte=row.until)
+    return facts
 
 
 def _concerns(backend: Backend, row: ReviewRow) -> bool:
@@ -112,21 +112,21 @@ def _foreign_gone(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
     done = [None if order.dropped else order.done for order in orders]
     if not done or any(item is None for item in done):
         return None
-    taken = max(item for item in done if item is not None)
-    return {"backend": str(backend), "revision": backend.proved_revision, "at": taken.isoformat()}
+    last_read = max(item for item in done if item is not None)
+    return {"backend": str(backend), "revision": backend.proved_revision, "at": last_read.isoformat()}
 
 
 def _by_backend(
     batch: Iterable[ReviewRow], proofs: Mapping[int, Proof | None]
 ) -> dict[tuple[str, int], list[ReviewRow]]:
     """The rows that one reading proves together."""
-    found: dict[tuple[str, int], list[ReviewRow]] = {}
+    by_backend: dict[tuple[str, int], list[ReviewRow]] = {}
     for row in batch:
         proof = proofs[row.pk]
         if proof is not None:
             where = proof["backend"]
-            found.setdefault((where, 0 if where == CONSOLE else proof["revision"]), []).append(row)
-    return found
+            by_backend.setdefault((where, 0 if where == CONSOLE else proof["revision"]), []).append(row)
+    return by_backend
 
 
 def _note(
@@ -143,13 +143,13 @@ def _note(
                 mine, "prove", proved_at=proof["at"] or current.at, proof=proof, outcome=""
             )
         read = where[1] or max(row.carried_revision or 0 for row in rows)
-        told = {
+        data = {
             "backend": where[0],
             "read": read,
             "numbers": [row.number for row in rows],
             "at": (proofs[rows[0].pk] or {})["at"],
         }
-        event = make_event(REVIEW_PROVED, root(review.realm), review=review.pk, rows=len(rows), **told)
+        event = make_event(REVIEW_PROVED, root(review.realm), review=review.pk, rows=len(rows), **data)
         current.say(event, by=of_system("read again"))
 
 

@@ -22,8 +22,8 @@ def of_end(review: Review) -> tuple[Node, list[Change]]:
     What ends later on a date, and what was given outside, is not among it.  A fixed number of queries.
     """
     top, rows = root(review.realm), list(_taken(review))
-    known = nodes({key for row in rows for key in (row.securable_id, row.role_id) if key})
-    changes = [change for row in rows for change in _changes(row, known)]
+    by_id = nodes({key for row in rows for key in (row.securable_id, row.role_id) if key})
+    changes = [change for row in rows for change in _changes(row, by_id)]
     return top, [*endings.of_grants(top, _grants(rows)), *changes]
 
 
@@ -46,12 +46,12 @@ def _grants(rows: Iterable[ReviewRow]) -> list[Grant]:
             kind, _, number = code.partition(":")
             if kind == "grant":
                 wanted[int(number)] = codes
-    there = Grant.objects.open().filter(pk__in=wanted).order_by("pk")
-    return [grant for grant in there if grant.privilege in wanted[grant.pk]]
+    open_grants = Grant.objects.open().filter(pk__in=wanted).order_by("pk")
+    return [grant for grant in open_grants if grant.privilege in wanted[grant.pk]]
 
 
-def _changes(row: ReviewRow, known: Mapping[int, Node]) -> Iterator[Change]:
-    role, node = known.get(row.role_id or 0), known.get(row.securable_id or 0)
+def _changes(row: ReviewRow, by_id: Mapping[int, Node]) -> Iterator[Change]:
+    role, node = by_id.get(row.role_id or 0), by_id.get(row.securable_id or 0)
     if row.kind == Kind.ROLE and role is not None and row.holder is not None:
         yield UnassignRole(role, row.holder)
     elif row.kind == Kind.MEMBER and row.group is not None and row.holder is not None:

@@ -75,8 +75,8 @@ def _reason(review: Review, row: ReviewRow) -> str:
 def _note(current: ChangeInProgress, review: Review, row: ReviewRow, deed: RowChange) -> None:
     rows = ReviewRow.objects.filter(pk=row.pk, version=row.version)
     review_states.ROW.move(rows, "carry", carried_revision=current.revision, carried_at=current.at)
-    told = {"choice": row.choice, "takes": row.takes, "facts": [f for f in row.facts if f in deed.ended]}
-    event = said_of(REVIEW_CARRIED, review, row, **told, default=row.default)
+    data = {"choice": row.choice, "takes": row.takes, "facts": [f for f in row.facts if f in deed.ended]}
+    event = said_of(REVIEW_CARRIED, review, row, **data, default=row.default)
     current.say(event, by=deed.authority)
 
 
@@ -136,14 +136,14 @@ class RowChange:
         return until if until is not None and until > timezone.now() else None
 
     def _there(self, key: int | None) -> Node:
-        found = nodes([key or 0]).get(key or 0)
-        if found is None:
+        node = nodes([key or 0]).get(key or 0)
+        if node is None:
             raise Gone
-        return found
+        return node
 
     def facts(self, model: type[Fact]) -> QuerySet[Fact]:
         """The facts of the row that are still true.  Raises Gone when none is."""
-        kind = next(code for code, one in MODELS.items() if one is model)
+        kind = next(code for code, model_ in MODELS.items() if model_ is model)
         numbers = [int(code.partition(":")[2]) for code in self.row.facts if code.startswith(f"{kind}:")]
         rows = model.objects.open().filter(pk__in=numbers)
         if not rows.exists():
@@ -201,8 +201,8 @@ class RowChange:
 
     def _take_from_role(self, rows: Sequence[Grant]) -> None:
         role = self._there(rows[0].role_id)
-        gone = [Privilege(row.privilege, row.effect) for row in rows]
-        roles.remove_privileges(role, self.node, gone, by=self.actor, authority=self.authority)
+        removed = [Privilege(row.privilege, row.effect) for row in rows]
+        roles.remove_privileges(role, self.node, removed, by=self.actor, authority=self.authority)
         if (
             personal_role_names.is_personal(role.name)
             and not Grant.objects.open().filter(role=role.id).exists()

@@ -45,10 +45,10 @@ class ReviewerSet:
 
     @property
     def key(self) -> str:
-        told = ",".join(map(str, self.people))
-        if len(told) > 120:
-            told = hashlib.sha256(told.encode()).hexdigest()
-        return f"{self.ground}:{told}"
+        key = ",".join(map(str, self.people))
+        if len(key) > 120:
+            key = hashlib.sha256(key.encode()).hexdigest()
+        return f"{self.ground}:{key}"
 
 
 class Seating:
@@ -66,21 +66,22 @@ class Seating:
     def seat(self, rows: Sequence[ReviewRow]) -> None:
         """Give each row its desk, made when absent.  A fixed number of queries, and two for a new desk."""
         self.learn(rows)
-        found = _Found(self, rows)
+        reviewers = _Found(self, rows)
         for row in rows:
-            asked = found.asked(row)
-            row.desk = self._desk(asked) if asked else None
+            reviewer_set = reviewers.asked(row)
+            row.desk = self._desk(reviewer_set) if reviewer_set else None
 
-    def _desk(self, asked: ReviewerSet) -> ReviewDesk:
-        if asked.key not in self._desks:
-            desk, new = desk_for(self.review, self.stage, asked.key, asked.where)
+    def _desk(self, reviewer_set: ReviewerSet) -> ReviewDesk:
+        if reviewer_set.key not in self._desks:
+            desk, new = desk_for(self.review, self.stage, reviewer_set.key, reviewer_set.where)
             if new:
                 seats = [
-                    ReviewSeat(desk=desk, reviewer_id=person, ground=asked.ground) for person in asked.people
+                    ReviewSeat(desk=desk, reviewer_id=person, ground=reviewer_set.ground)
+                    for person in reviewer_set.people
                 ]
                 ReviewSeat.objects.bulk_create(seats)
-            self._desks[asked.key] = desk
-        return self._desks[asked.key]
+            self._desks[reviewer_set.key] = desk
+        return self._desks[reviewer_set.key]
 
     def learn(self, rows: Sequence[ReviewRow]) -> None:
         """Find who may grant on each object, where the law has entries in the place of owners."""
@@ -157,11 +158,11 @@ class _Found:
             yield "grants", row.what, self.seating.granting[row.securable_id]
 
     def _along(
-        self, row: ReviewRow, known: Mapping[int, Sequence[int]], ground: str
+        self, row: ReviewRow, by_key: Mapping[int, Sequence[int]], ground: str
     ) -> Iterable[tuple[str, str, Sequence[int]]]:
         for key in reversed(row.lineage):
-            if key in known:
-                yield ground, row.what if key == row.securable_id else "", known[key]
+            if key in by_key:
+                yield ground, row.what if key == row.securable_id else "", by_key[key]
 
     def _unfolded(self, people: Sequence[int]) -> list[int]:
         return list(dict.fromkeys(item for each in people for item in self.inside.get(each, [each])))
@@ -173,19 +174,19 @@ class _Found:
 
     @cached_property
     def dutiful(self) -> Mapping[int, Sequence[int]]:
-        asked = {"content_object__in": self.keys, "permission__codename": DUTY}
-        own = UserDuty.objects.filter(**asked).select_related("permission", "user")
+        condition = {"content_object__in": self.keys, "permission__codename": DUTY}
+        own = UserDuty.objects.filter(**condition).select_related("permission", "user")
         people = [(row.content_object_id, row.user.principal_id) for row in own if is_row_sealed(row)]
-        ours = GroupDuty.objects.filter(**asked).select_related("permission", "group")
+        ours = GroupDuty.objects.filter(**condition).select_related("permission", "group")
         groups = [(row.content_object_id, row.group.name) for row in ours if is_row_sealed(row)]
-        found: dict[int, list[int]] = {}
+        by_group: dict[int, list[int]] = {}
         named = {django_group_name(group.name): group.pk for group in _groups()} if groups else {}
         for key, person in people:
-            found.setdefault(key, []).append(person)
+            by_group.setdefault(key, []).append(person)
         for key, name in groups:
             if name in named:
-                found.setdefault(key, []).append(named[name])
-        return found
+                by_group.setdefault(key, []).append(named[name])
+        return by_group
 
     @cached_property
     def keepers(self) -> Mapping[int | None, int]:
@@ -196,24 +197,26 @@ class _Found:
 
     @cached_property
     def _all(self) -> set[int]:
-        known = {
+        sources = {
             "owner": self.owners,
-            "keeper": {**self.owners, **{-(key or 0): [one] for key, one in self.keepers.items()}},
+            "keeper": {**self.owners, **{-(key or 0): [keeper] for key, keeper in self.keepers.items()}},
             "duty": self.dutiful if self.rule == "duty" else {},
         }.get(self.rule, {})
-        named = {person for people in known.values() for person in people}
-        here = {item for row in self.rows for item in self.seating.granting.get(row.securable_id or 0, ())}
-        return named | here | set(self.named) | set(self.seating.last_resort)
+        named = {person for people in sources.values() for person in people}
+        managers = {
+            item for row in self.rows for item in self.seating.granting.get(row.securable_id or 0, ())
+        }
+        return named | managers | set(self.named) | set(self.seating.last_resort)
 
     @cached_property
     def inside(self) -> Mapping[int, list[int]]:
         """The people of the groups among them."""
         groups = Principal.objects.filter(pk__in=self._all, kind=Principal.Kind.GROUP)
-        found: dict[int, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
-        rows = Membership.objects.open().within(self.now).filter(group__in=found, member__kind="user")
+        members: dict[int, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
+        rows = Membership.objects.open().within(self.now).filter(group__in=members, member__kind="user")
         for group, member in rows.order_by("member").values_list("group", "member"):
-            found[group].append(member)
-        return found
+            members[group].append(member)
+        return members
 
     @cached_property
     def people(self) -> set[int]:
@@ -246,8 +249,8 @@ def selves(people: Collection[int], *, now: datetime) -> Mapping[int, frozenset[
     for holder, role in Assignment.objects.open().filter(holder__in=holders).values_list("holder", "role"):
         held.setdefault(holder, set()).add(-role)  # apart from the numbers of principals
     return {
-        one: frozenset(some | {role for each in some for role in held.get(each, ())})
-        for one, some in inside.items()
+        unit: frozenset(some | {role for each in some for role in held.get(each, ())})
+        for unit, some in inside.items()
     }
 
 

@@ -178,8 +178,8 @@ def removable(draft: RowDraft, scope: Scope, *, assignable: bool) -> bool:
     """
     if draft.kind == Kind.ROLE:
         return assignable
-    said = draft.kind == Kind.RULE and not scope.roles and draft.effect == "allow"
-    return not (said and assignable)
+    is_rule = draft.kind == Kind.RULE and not scope.roles and draft.effect == "allow"
+    return not (is_rule and assignable)
 
 
 HELD = """
@@ -234,12 +234,12 @@ class Sources:
     def _given(self, statement: str, keys: Sequence[int]) -> Gives:
         if not keys:
             return {}
-        found: Gives = {}
+        given: Gives = {}
         for key, many, securable, pattern, effect, privileges in self._rows(statement, [], 0, of=list(keys)):
-            listed = found.setdefault(key, (many, []))[1]
+            listed = given.setdefault(key, (many, []))[1]
             if len(listed) < GIVEN:
                 listed.append([securable, pattern, sorted(privileges), effect])
-        return found
+        return given
 
     def _rows(self, statement: str, after: Cursor, limit: int, **more: Any) -> list[tuple[Any, ...]]:
         values = {**self._values(), "limit": limit, **more}

@@ -83,11 +83,11 @@ def seat_again(review: Review, now: datetime) -> int:
 
     Two queries where everybody can.
     """
-    gone = _deserted(review, now)
-    if not gone or not take_lease(review, ("open",)):
+    deserted = _deserted(review, now)
+    if not deserted or not take_lease(review, ("open",)):
         return 0
     seating, many, last = Seating(review, place_of(review), review.stage), 0, 0
-    left = ReviewRow.objects.filter(review=review, state="open", desk__in=gone)
+    left = ReviewRow.objects.filter(review=review, state="open", desk__in=deserted)
     try:
         with change(REVIEW_RESEATED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
             while batch := list(left.filter(number__gt=last).order_by("number")[:BATCH]):
@@ -107,11 +107,13 @@ def _deserted(review: Review, now: datetime) -> list[int]:
     """The desks at which something is left to decide, and nobody who can sign in."""
     open_rows = ReviewRow.objects.filter(desk=OuterRef("desk"), state="open")
     seats = ReviewSeat.objects.filter(Exists(open_rows), desk__review=review, left__isnull=True)
-    asked: dict[int, set[int]] = {}
+    by_desk: dict[int, set[int]] = {}
     for desk, person in seats.values_list("desk", "reviewer"):
-        asked.setdefault(desk, set()).add(person)
-    entering = able({item for people in asked.values() for item in people}, now=now) if asked else frozenset()
-    return sorted(desk for desk, people in asked.items() if people.isdisjoint(entering))
+        by_desk.setdefault(desk, set()).add(person)
+    entering = (
+        able({item for people in by_desk.values() for item in people}, now=now) if by_desk else frozenset()
+    )
+    return sorted(desk for desk, people in by_desk.items() if people.isdisjoint(entering))
 
 
 # reminders
@@ -120,14 +122,14 @@ def _deserted(review: Review, now: datetime) -> list[int]:
 def remind(review: Review, now: datetime) -> int:
     """Remind those who still owe something, once at half time, three days and one day before the end."""
     due = [mark for mark, moment in marks(review) if moment <= now]
-    told = [mark for mark in due if _mark(review, mark) not in review.reminded]
-    if not told:
+    marks_ = [mark for mark in due if _mark(review, mark) not in review.reminded]
+    if not marks_:
         return 0
     with transaction.atomic():
         rows = Review.objects.filter(pk=review.pk, reminded=review.reminded, state="open")
-        if not rows.update(reminded=[*review.reminded, *(_mark(review, mark) for mark in told)]):
+        if not rows.update(reminded=[*review.reminded, *(_mark(review, mark) for mark in marks_)]):
             return 0
-        return _tell(review, told[-1])
+        return _tell(review, marks_[-1])
 
 
 def marks(review: Review) -> list[tuple[str, datetime]]:
@@ -137,8 +139,8 @@ def marks(review: Review) -> list[tuple[str, datetime]]:
     if review.stage:
         begin = datetime.fromisoformat(review.stages[review.stage - 1]["until"])
     before = {"3": end - timedelta(days=3), "1": end - timedelta(days=1)}
-    found = [("half", begin + (end - begin) / 2), *before.items()]
-    return sorted(((mark, at) for mark, at in found if at > begin), key=lambda one: one[1])
+    marks_ = [("half", begin + (end - begin) / 2), *before.items()]
+    return sorted(((mark, at) for mark, at in marks_ if at > begin), key=lambda pair: pair[1])
 
 
 def _mark(review: Review, mark: str) -> str:
@@ -183,8 +185,8 @@ def next_stage(review: Review) -> None:
                     gettext("Review %(number)s was taken on by someone else.") % {"number": review.pk}
                 )
             review.stage += 1
-            told = {"review": review.pk, "stage": review.stage + 1, "rows": many}
-            current.say(make_event(REVIEW_STAGE, place_of(review), **told), by=of_system("a stage is over"))
+            data = {"review": review.pk, "stage": review.stage + 1, "rows": many}
+            current.say(make_event(REVIEW_STAGE, place_of(review), **data), by=of_system("a stage is over"))
             if many:
                 tell_reviewers(review)
     finally:
@@ -229,8 +231,8 @@ def _move_on(batch: Iterable[ReviewRow]) -> int:
 
 def _escalates(review: Review) -> bool:
     rows = ReviewRow.objects.filter(review=review, state="open")
-    asked = review.stages[-1]
-    return review.silence == Review.Silence.ESCALATE and not asked.get("escalated") and rows.exists()
+    last_stage = review.stages[-1]
+    return review.silence == Review.Silence.ESCALATE and not last_stage.get("escalated") and rows.exists()
 
 
 def _add_stage(review: Review, now: datetime) -> None:
@@ -242,8 +244,8 @@ def _add_stage(review: Review, now: datetime) -> None:
         rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
         if not rows.update(stages=stages, due=until):
             raise Conflict(gettext("Review %(number)s was changed by someone else.") % {"number": review.pk})
-        told = {"review": review.pk, "until": until.isoformat()}
-        current.say(make_event(REVIEW_EXTENDED, place_of(review), **told), by=of_system("a stage is over"))
+        data = {"review": review.pk, "until": until.isoformat()}
+        current.say(make_event(REVIEW_EXTENDED, place_of(review), **data), by=of_system("a stage is over"))
     review.stages, review.due = stages, until
 
 

@@ -69,8 +69,8 @@ def start(plan: Plan, *, by: Actor, reason: str = "", series: Review | None = No
             started=now,
             due=stages[-1]["until"],
         )
-        told = make_event(REVIEW_STARTED, place, by.decides_as, review=review.pk, title=review.title)
-        current.say(told, by=may)
+        draft = make_event(REVIEW_STARTED, place, by.decides_as, review=review.pk, title=review.title)
+        current.say(draft, by=may)
         transaction.on_commit(lambda: nudge("policies.tasks.build_reviews"), robust=True)
     review.refresh_from_db()
     return review

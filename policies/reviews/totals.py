@@ -14,12 +14,12 @@ from policies.models import Review, ReviewRow
 def summed(reviews: Sequence[Review]) -> Mapping[int, Mapping[str, int]]:
     """The rows of each review by what is decided about them; `open` are the rest.  One query."""
     rows = ReviewRow.objects.filter(review__in=[item.pk for item in reviews])
-    found: dict[int, dict[str, int]] = {}
+    totals: dict[int, dict[str, int]] = {}
     for review, choice, many in (
         rows.values("review", "choice").annotate(many=Count("pk")).values_list("review", "choice", "many")
     ):
-        found.setdefault(review, {})[choice or "open"] = many
-    return found
+        totals.setdefault(review, {})[choice or "open"] = many
+    return totals
 
 
 def by_hour(review: Review) -> list[tuple[datetime, int]]:

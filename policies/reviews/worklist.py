@@ -73,10 +73,10 @@ def standing(review: Review, person: Principal | None) -> ReviewRole:
     """What a review is to somebody; a review that does not concern them reads like an absent one."""
     if person is None:
         return ReviewRole(False, False, False)
-    asked = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
+    seated = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
     leads = review.starter_id == person.pk or management.leads(review, person)
     reads = leads or duties.has(person, "view_history", place_of(review))
-    return ReviewRole(asked, leads, reads)
+    return ReviewRole(seated, leads, reads)
 
 
 def reviews_for(person: Principal) -> QuerySet[Review]:
@@ -133,18 +133,18 @@ def page(
             gettext("known views are %(views)s; a view may keep to %(only)s")
             % {"views": ", ".join(VIEWS), "only": ", ".join(ONLY)}
         )
-    rows = _found(rows_of(review, reviewer).filter(ONLY[only]), text)
+    rows = _matching(rows_of(review, reviewer).filter(ONLY[only]), text)
     rows = rows.annotate(who=Coalesce("holder__name", Value("")))
     order = VIEWS[view]
     if after is not None:
         rows = rows.filter(_behind(order, after))
     related = rows.select_related("holder", "group", "decided_by", "desk")
-    found = list(related.order_by(*order)[: limit + 1])
-    last = tuple(getattr(found[limit - 1], name) for name in order) if len(found) > limit else None
-    return Page(tuple(found[:limit]), last)
+    rows_ = list(related.order_by(*order)[: limit + 1])
+    last = tuple(getattr(rows_[limit - 1], name) for name in order) if len(rows_) > limit else None
+    return Page(tuple(rows_[:limit]), last)
 
 
-def _found(rows: QuerySet[ReviewRow], text: str) -> QuerySet[ReviewRow]:
+def _matching(rows: QuerySet[ReviewRow], text: str) -> QuerySet[ReviewRow]:
     if not text:
         return rows
     if not holdable(text):
@@ -165,10 +165,12 @@ def _behind(order: Sequence[str], after: Sequence[Any]) -> Q:
 def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
     """How many rows there are of each kind of ONLY, and of each choice, states apart.  Two queries."""
     rows = rows_of(review, reviewer)
-    asked = {name: Count("pk", filter=condition) for name, condition in ONLY.items() if name != "all"}
-    asked |= {f"choice_{choice}": Count("pk", filter=Q(choice=choice)) for choice in ReviewRow.Choice.values}
-    asked |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in review_states.ROW.words}
-    return dict(rows.aggregate(all=Count("pk"), **asked))
+    aggregates = {name: Count("pk", filter=condition) for name, condition in ONLY.items() if name != "all"}
+    aggregates |= {
+        f"choice_{choice}": Count("pk", filter=Q(choice=choice)) for choice in ReviewRow.Choice.values
+    }
+    aggregates |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in review_states.ROW.words}
+    return dict(rows.aggregate(all=Count("pk"), **aggregates))
 
 
 @dataclass(frozen=True)
@@ -190,13 +192,13 @@ def progress(review: Review) -> list[Progress]:
         row["desk"]: (row["all"], row["open"])
         for row in rows.values("desk").annotate(all=Count("pk"), open=Count("pk", filter=OPEN))
     }
-    found: dict[Principal, list[int]] = {}
+    by_reviewer: dict[Principal, list[int]] = {}
     for seat in seats:
         whole, left = by_desk.get(seat.desk_id, (0, 0))
-        known = found.setdefault(seat.reviewer, [0, 0])
-        known[0], known[1] = known[0] + whole, known[1] + left
-    listed = [Progress(one, whole, left) for one, (whole, left) in found.items()]
-    return sorted(listed, key=lambda one: one.reviewer.label.casefold())
+        tally = by_reviewer.setdefault(seat.reviewer, [0, 0])
+        tally[0], tally[1] = tally[0] + whole, tally[1] + left
+    listed = [Progress(reviewer, whole, left) for reviewer, (whole, left) in by_reviewer.items()]
+    return sorted(listed, key=lambda item: item.reviewer.label.casefold())
 
 
 def keys(review: Review, numbers: Collection[int]) -> dict[int, int]:

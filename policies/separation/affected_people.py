@@ -73,9 +73,11 @@ def unfolded(holders: Collection[int]) -> list[Principal]:
     """
     ahead = Q(valid_until__isnull=True) | Q(valid_until__gt=timezone.now())
     inside = Membership.objects.open().filter(ahead, any_of("group_id", holders))
-    found = {*holders, *inside.values_list("member", flat=True)}
-    known = list(Principal.objects.filter(any_of("id", found), kind__in=PEOPLE).annotate(upper=Upper("name")))
-    names = {item.upper for item in known if item.kind == Principal.Kind.USER}
+    everybody = {*holders, *inside.values_list("member", flat=True)}
+    principals = list(
+        Principal.objects.filter(any_of("id", everybody), kind__in=PEOPLE).annotate(upper=Upper("name"))
+    )
+    names = {item.upper for item in principals if item.kind == Principal.Kind.USER}
     alike = Principal.objects.annotate(upper=Upper("name")).filter(upper__in=names, kind=Principal.Kind.USER)
-    by_number: dict[int, Principal] = {item.pk: item for item in (*known, *alike)}
+    by_number: dict[int, Principal] = {item.pk: item for item in (*principals, *alike)}
     return [by_number[key] for key in sorted(by_number)]

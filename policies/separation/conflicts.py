@@ -46,7 +46,7 @@ def existing(root: Node, rules: Book) -> list[OpenViolation]:
     revisions = [_last(clash, joined, held) for clash in clashes]
     at = dict(Change.objects.filter(pk__in=revisions).values_list("revision", "at"))
     since = [at.get(revision) for revision in revisions]
-    return [OpenViolation(one, since) for one, since in zip(clashes, since, strict=True)]
+    return [OpenViolation(clash, since) for clash, since in zip(clashes, since, strict=True)]
 
 
 def _candidates(rules: Book) -> list[Principal]:
@@ -60,8 +60,8 @@ def _candidates(rules: Book) -> list[Principal]:
         members.setdefault(group, set()).add(member)
     both: set[int] = set()
     for rule in rules.rules:
-        one, other = (_unfolded(holders[side], members) for side in sides_of(rule))
-        both |= one & other
+        first, other = (_unfolded(holders[side], members) for side in sides_of(rule))
+        both |= first & other
     return affected_people.unfolded(sorted(both)[:MOST]) if both else []
 
 
@@ -103,11 +103,11 @@ def _of_side(
     if side.role is not None:
         return holding.get(side.role, set())
     places, wanted = rules.lineages, side.codes
-    found: set[int] = set()
+    people: set[int] = set()
     for thing, code, role, holder in rights:
         if code in wanted and meets(side.object, thing or 0, places):
-            found |= holding.get(role, set()) if role else {holder or 0}
-    return found
+            people |= holding.get(role, set()) if role else {holder or 0}
+    return people
 
 
 # Since when
@@ -134,8 +134,8 @@ def _begun(clashes: Collection[Violation]) -> tuple[Begun, Begun]:
 
 def _first(rows: Iterable[tuple[int, int, int]]) -> Begun:
     first: Begun = {}
-    for one, other, opened in rows:
-        first[one, other] = min(opened, first.get((one, other), opened))
+    for first_side, other, opened in rows:
+        first[first_side, other] = min(opened, first.get((first_side, other), opened))
     return first
 
 

@@ -63,7 +63,7 @@ def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Violation]:
     realm = Realm(pk=root.realm_id, kind=root.kind)
     before = separation_rules.load(realm, list(more))
     had = {(clash.rule.pk, clash.person.pk): clash.both.spans for clash in rules.clashes(before)}
-    after = rules.clashes({one: has.also(more[one]) for one, has in before.items()})
+    after = rules.clashes({person: has.also(more[person]) for person, has in before.items()})
     left = [
         replace(item, spans=tuple(without(item.spans, had.get((item.rule.pk, item.person.pk), ()))))
         for item in after
@@ -75,7 +75,7 @@ def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
     """What each person gets, directly or through a group, with what the roles among it give."""
     given = _with_what_roles_give(given)
     holders = {holder.pk: holder for holder, _ in given}
-    groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]
+    groups = [pk for pk, holder in holders.items() if holder.kind == Principal.Kind.GROUP]
     inside = (
         Membership.objects.open().filter(group__in=groups).values_list("group", "member") if groups else ()
     )
@@ -83,14 +83,14 @@ def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
     for group, member in inside:
         members.setdefault(group, []).append(member)
     people = {item.pk: item for item in affected_people.unfolded(list(holders))}
-    found: dict[Principal, HeldSides] = {}
+    sides: dict[Principal, HeldSides] = {}
     for holder, has in given:
         for pk in members.get(holder.pk, [holder.pk]):
             if pk in people:
                 station = Station("group", holder.name, holder.pk)
                 mine = has if pk == holder.pk else _behind(station, has)
-                found[people[pk]] = found.get(people[pk], HeldSides()).also(mine)
-    return found
+                sides[people[pk]] = sides.get(people[pk], HeldSides()).also(mine)
+    return sides
 
 
 def _behind(station: Station, has: HeldSides) -> HeldSides:

@@ -36,8 +36,8 @@ def check(current: ChangeInProgress) -> None:
     realms = list(Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}).order_by("pk"))
     new = [item for realm in realms for item in _new(realm, rules, people, before, elsewhere)]
     if new:
-        told = wording.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
-        raise Separated(told, tuple(new))
+        refusal = wording.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
+        raise Separated(refusal, tuple(new))
 
 
 def _may_matter(rules: Book, given: Sequence[Fact], elsewhere: Collection[int]) -> bool:
@@ -65,7 +65,7 @@ def _new(
         return []
     concerned = list({item.person.pk: item.person for item in after}.values())
     held = separation_rules.load(realm, concerned, as_of=revision)
-    before = mine.clashes({one: has.apart_from(elsewhere) for one, has in held.items()})
+    before = mine.clashes({person: has.apart_from(elsewhere) for person, has in held.items()})
     had = {(item.rule.pk, item.person.pk): item.both.spans for item in before}
     left = [
         replace(item, spans=tuple(without(item.spans, had.get((item.rule.pk, item.person.pk), ()))))

@@ -78,7 +78,7 @@ class Book:
         """Every rule that somebody has both sides of, excepted or not."""
         self.learn_of(people.values())
         lineages = self.lineages
-        found = []
+        violations = []
         for person, has in people.items():
             for rule in self.rules:
                 meeting = both(rule, has, lineages, self.now)
@@ -86,8 +86,8 @@ class Book:
                     let = self.exceptions.get((rule.pk, person.pk))
                     left = without(meeting.spans, [_span(let)] if let else [])
                     clash = Violation(rule, person, meeting, tuple(left), let)
-                    found.append(clash)
-        return found
+                    violations.append(clash)
+        return violations
 
 
 def _span(row: SeparationException) -> Span:
@@ -115,8 +115,8 @@ def proved_rules(now: float, realms: Callable[[], Collection[int] | None]) -> Bo
         over = set(opened_again.among(SeparationRule.objects.filter(pk__in=[row.pk for row in doubted])))
         altered = [row for row in doubted if row.closed is None or row not in over]
         concerned = realms() if altered else ()
-        for row, told in _realms_told(altered):
-            if concerned is None or not told.isdisjoint(concerned):
+        for row, recorded in _realms_told(altered):
+            if concerned is None or not recorded.isdisjoint(concerned):
                 raise Unsealed(fact_code(row))
     return _book([row for row in rows if row.closed is None and row not in doubted], now)
 
@@ -128,12 +128,12 @@ def _realms_told(rows: Collection[SeparationRule]) -> Iterator[tuple[SeparationR
     """
     codes = [fact_code(row) for row in rows]
     made = Event.objects.filter(kind=SEPARATION_MADE, data__fact__in=codes)
-    told: dict[str, set[int]] = defaultdict(set)
+    recorded: dict[str, set[int]] = defaultdict(set)
     for code, realm in made.values_list("data__fact", "data__state__realm_id"):
-        told[code].add(realm)
+        recorded[code].add(realm)
     archived = set(reading.archives().values_list("realm", flat=True))
     for row, code in zip(rows, codes, strict=True):
-        yield row, told.get(code) or {row.realm_id} | archived
+        yield row, recorded.get(code) or {row.realm_id} | archived
 
 
 def _book(rules: list[SeparationRule], now: float) -> Book:

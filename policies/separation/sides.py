@@ -44,9 +44,9 @@ class Side:
 
 
 def sides_of(rule: SeparationRule) -> tuple[Side, Side]:
-    one = Side(rule.one_role_id, rule.one_object_id, tuple(rule.one_privileges), rule.owners)
+    first = Side(rule.one_role_id, rule.one_object_id, tuple(rule.one_privileges), rule.owners)
     other = Side(rule.other_role_id, rule.other_object_id, tuple(rule.other_privileges), rule.owners)
-    return one, other
+    return first, other
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def both(rule: SeparationRule, has: HeldSides, places: Places, now: float) -> Bo
     """By which pairs of ways somebody has both sides of a rule, and when, from now on."""
     first, second = (ways(side, has, places) for side in sides_of(rule))
     later = (now, ALWAYS[1])
-    met = [common(one, other) for one, other in product(joined(first), joined(second))]
+    met = [common(side, other) for side, other in product(joined(first), joined(second))]
     spans = [span for span in (common(later, item) for item in met) if span[0] < span[1]]
     if not spans:
         return Both((), ())

@@ -39,10 +39,10 @@ def of(reader: Principal | None, keys: Iterable[object], *, now: datetime | None
     if reader is None:
         return Sight(places)
     moment, hidden = now or timezone.now(), set()
-    found: dict[int, list[Node]] = {}
+    by_person: dict[int, list[Node]] = {}
     for place in places.values():
-        found.setdefault(place.realm_id, []).append(place)
-    by_realm = list(found.values())
+        by_person.setdefault(place.realm_id, []).append(place)
+    by_realm = list(by_person.values())
     for mine in by_realm:
         held = slices.about(reader, mine[0], {key for item in mine for key in item.lineage}, now=moment)
         hidden |= {item.id for item in mine if not ask.may_see(held, item, now=moment)}

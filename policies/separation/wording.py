@@ -59,12 +59,12 @@ def refusal(
 ) -> str:
     """Why a change is refused: who, which rule, both sides and how, and who may make an exception."""
     seen = visibility.of_clashes(reader, new[:many], now=now)
-    told = [_clash(item, seen) for item in new[:many]]
+    sentences = [_clash(item, seen) for item in new[:many]]
     left = len(new) - many
     if left > 0:
         more = ngettext("The same for %(many)s more.", "The same for %(many)s more.", left)
-        told.append(more % {"many": left})
-    return " ".join([*told, whom_to_ask(new[0].rule.realm)])
+        sentences.append(more % {"many": left})
+    return " ".join([*sentences, whom_to_ask(new[0].rule.realm)])
 
 
 def _clash(violation: Violation, seen: Sight) -> str:
@@ -85,9 +85,9 @@ def _clash(violation: Violation, seen: Sight) -> str:
     }
 
 
-def _had(one: Side, by: SidePath, seen: Sight) -> str:
+def _had(held_side: Side, by: SidePath, seen: Sight) -> str:
     # how somebody comes to a hidden object would tell the reader what it is
-    return side(one, seen) if seen.hides(one) else f"{side(one, seen)} ({way(by, seen)})"
+    return side(held_side, seen) if seen.hides(held_side) else f"{side(held_side, seen)} ({way(by, seen)})"
 
 
 def _end(violation: Violation) -> str:

@@ -62,8 +62,8 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
             raise Invalid(gettext("A name to sign in with has no spaces around it."))
         if _OF_SERVICES.match(name):
             raise Invalid(gettext("%(name)s is a name of service accounts.") % {"name": name})
-        if taken := people.taken_name(name):
-            raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": taken})
+        if owner_of_name := people.taken_name(name):
+            raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": owner_of_name})
         account = people.make_account(name, display_name=recordable(display_name.strip(), 255))
         account.set_unusable_password()
         account.save(update_fields=["password"])
@@ -120,11 +120,11 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
     with change(ACCOUNT_BOUND, realm=None, by=by, reason=reason) as current:
         if account.principal_id == principal.pk:
             return False
-        taken = User.objects.filter(principal=principal).first()
-        if taken is not None:
+        bound_user = User.objects.filter(principal=principal).first()
+        if bound_user is not None:
             raise Invalid(
                 gettext("%(principal)s has an account already: %(username)s.")
-                % {"principal": principal.label, "username": taken.username}
+                % {"principal": principal.label, "username": bound_user.username}
             )
         if account.principal is not None:
             current.say(make_event(ACCOUNT_UNBOUND, None, account.principal), by=authority)

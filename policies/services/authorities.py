@@ -20,10 +20,10 @@ def may(actor: Actor, operation: str, node: Node, *, otherwise: str = "") -> Aut
     if actor.decides_as is None:
         raise Refused(gettext("Nobody is signed in."))
     answer = ask.ask(actor.decides_as, operation, node)
-    said = otherwise or gettext("You may not do this to %(name)s.") % {
+    refusal = otherwise or gettext("You may not do this to %(name)s.") % {
         "name": node.ref.full_name or node.name
     }
-    return require(answer.decision, actor, otherwise=said)
+    return require(answer.decision, actor, otherwise=refusal)
 
 
 @contextmanager

@@ -62,8 +62,8 @@ class Instance:
         bearer = self._find(holder.name) if holder.kind == "role" else known(holder)
         if bearer is None and holder.kind == "role" and whole:
             raise NoRole(holder.name, self.root.name)
-        found = patterns.privileges(self.root, bearer) if bearer else []
-        return found if whole else self._grantable(found)
+        privileges = patterns.privileges(self.root, bearer) if bearer else []
+        return privileges if whole else self._grantable(privileges)
 
     def create_role(self, name: str) -> None:
         """Make a role, which nobody owns."""
@@ -146,8 +146,8 @@ class Instance:
         me = self.by.decides_as
         return me is None or self.may_grant() or duties.has(me, REVIEW, self.root)
 
-    def _grantable(self, found: Sequence[Privilege]) -> list[Privilege]:
-        shown = [item for item in found if self.may_grant(item[0])]
+    def _grantable(self, privileges: Sequence[Privilege]) -> list[Privilege]:
+        shown = [item for item in privileges if self.may_grant(item[0])]
         if not shown:
             raise Refused(LOOKING)
         return shown

@@ -71,14 +71,14 @@ def start_jobs(happened: StatusChange, *, lasting: timedelta) -> int:
     if not details:
         return 0
     jobs_asked = (action[JOB] for row in details for action in row.content[ACTIONS])
-    known = nodes({namespace, *jobs_asked, *(row.securable_id for row in details)})
+    by_id = nodes({namespace, *jobs_asked, *(row.securable_id for row in details)})
     owned = Ownership.objects.open().filter(securable__in=[row.securable_id for row in details])
     definers = {row.securable_id: row.owner for row in owned.select_related("owner")}
-    starting = _Starting(happened, lasting, known, _readers(definers.values(), known.get(namespace)))
+    starting = _Starting(happened, lasting, by_id, _readers(definers.values(), by_id.get(namespace)))
     return sum(
-        starting.start(known[row.securable_id], definers[row.securable_id], action)
+        starting.start(by_id[row.securable_id], definers[row.securable_id], action)
         for row in details
-        if row.securable_id in known and row.securable_id in definers
+        if row.securable_id in by_id and row.securable_id in definers
         for action in row.content[ACTIONS]
     )
 
@@ -91,18 +91,21 @@ def _readers(definers: Iterable[Principal], namespace: Node | None) -> frozenset
 
 
 def _matches(content: dict[str, Any], happened: StatusChange) -> bool:
-    asked = content[FILTER]
-    old, new = asked.get(OLD), asked.get(NEW)
+    filter_body = content[FILTER]
+    old, new = filter_body.get(OLD), filter_body.get(NEW)
     return (
         content[EVENT] in happened.events
         and (new is None or new == happened.new)
         and (old is None or old == happened.old)
-        and all(asked.get(name) is None or _same(asked[name], is_) for name, is_ in happened.format.items())
+        and all(
+            filter_body.get(name) is None or _same(filter_body[name], is_)
+            for name, is_ in happened.format.items()
+        )
     )
 
 
-def _same(asked: object, is_: object) -> bool:
-    return str(asked).upper() == str(is_).upper()
+def _same(wanted: object, is_: object) -> bool:
+    return str(wanted).upper() == str(is_).upper()
 
 
 @dataclass(frozen=True)

@@ -108,16 +108,16 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
 
 
 def _account_for(data: PersonData, by: Actor, authority: Authority) -> User:
-    known = User.objects.select_related("principal").filter(username=data.name).first()
-    if known is None:
+    user = User.objects.select_related("principal").filter(username=data.name).first()
+    if user is None:
         return accounts.make_person(data.name, data.display_name, by=by, authority=authority)
-    person = _person_of(known)
+    person = _person_of(user)
     if person.kind != Principal.Kind.USER or person.name != data.name:
         raise AlreadyExists(
             gettext("Account %(username)s belongs to %(person)s.")
-            % {"username": known.username, "person": person}
+            % {"username": user.username, "person": person}
         )
-    return known
+    return user
 
 
 def _person_of(account: User) -> Principal:
@@ -271,10 +271,10 @@ def _keep_said_of_group(
     wanted = {member.pk: member for member in data.members}
     rows = list(DirectoryMember.objects.filter(group=group).select_related("member"))
     kept = {row.member_id for row in rows_put_back.said_by_directory(rows)} & wanted.keys()
-    gone = [row.member for row in rows if row.member_id not in wanted]
+    removed = [row.member for row in rows if row.member_id not in wanted]
     # a row that the console did not write, or had removed, is no word of the directory: it is written anew
     directory.remove(DirectoryMember.objects.filter(group=group).exclude(member__in=kept))
-    for member in gone:
+    for member in removed:
         members.leave_group(group, member, by=by, authority=authority)
     directory.note(group, [member for pk, member in wanted.items() if pk not in kept])
     return entry, _missing(group, wanted)

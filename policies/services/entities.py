@@ -147,11 +147,11 @@ def delete_all(root: Node, pattern: Authorizable, *, by: Actor) -> Cleared:
     if left and not patterns.must_exist(root):
         return Cleared((), tuple(left))
     kept = {entity for entity, _ in left}
-    gone = [entity for entity in listed if entity not in kept]
+    deleted = [entity for entity in listed if entity not in kept]
     with change(OBJECT_DROPPED, realm=realm_of(root), by=by):
-        for entity in gone:
+        for entity in deleted:
             delete(root, entity, by=by)
-    return Cleared(tuple(gone), tuple(left))
+    return Cleared(tuple(deleted), tuple(left))
 
 
 def require_may(root: Node, entity: Authorizable, action: str, *, by: Actor) -> Node:
@@ -235,9 +235,9 @@ def _may(root: Node, entity: Authorizable, action: str, by: Actor, also: Lineage
 
 def _why_not(answer: ask.Answer, who: str) -> str:
     lacks = answer.explained().missing
-    told = ", ".join(f"'{lack.privilege}' on '{lack.name}'" for lack in lacks if lack.privilege)
+    names = ", ".join(f"'{lack.privilege}' on '{lack.name}'" for lack in lacks if lack.privilege)
     text = f"Principal '{who}' is not authorized to perform {answer.operation}"
-    return f"{text}; missing is {told}." if told else f"{text}."
+    return f"{text}; missing is {names}." if names else f"{text}."
 
 
 def _refusal(root: Node, entity: Authorizable, by: Actor) -> str:

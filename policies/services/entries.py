@@ -50,20 +50,20 @@ def turn(
         return sum(_turn(current, node, item, by, authority) for item in turns)
 
 
-def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority: Authority) -> int:
-    rows = list(open_grants(node, one.holder))
+def _turn(current: ChangeInProgress, node: Node, entry_change: Turn, by: Actor, authority: Authority) -> int:
+    rows = list(open_grants(node, entry_change.holder))
     held = {row.privilege for row in rows}
-    if drops_own_grant(by, one.holder.name, held, held - one.takes | one.gives):
+    if drops_own_grant(by, entry_change.holder.name, held, held - entry_change.takes | entry_change.gives):
         raise Invalid(
             gettext("Nobody takes Grant from themselves and keeps the rest. Someone else can take it.")
         )
-    gone = [row for row in rows if row.privilege in one.takes]
-    for row in gone:
-        current.end(row, _said(GRANT_REMOVED, node, one.holder, row), by=authority)
-    new = sorted(one.gives - (held - one.takes))
+    removed = [row for row in rows if row.privilege in entry_change.takes]
+    for row in removed:
+        current.end(row, _draft_of(GRANT_REMOVED, node, entry_change.holder, row), by=authority)
+    new = sorted(entry_change.gives - (held - entry_change.takes))
     for code in new:
-        _begin(current, node, one.holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
-    return len(gone) + len(new)
+        _begin(current, node, entry_change.holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
+    return len(removed) + len(new)
 
 
 def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None) -> None:
@@ -93,7 +93,7 @@ def replace(
         lasting = {row.privilege for row in rows if row.valid_from is None and row.valid_until is None}
         for row in rows:
             if row.privilege not in privileges or row.privilege not in lasting:
-                current.end(row, _said(GRANT_REMOVED, node, holder, row), by=authority)
+                current.end(row, _draft_of(GRANT_REMOVED, node, holder, row), by=authority)
         for code in privileges:
             if code not in lasting:
                 _begin(current, node, holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
@@ -104,7 +104,7 @@ def take(node: Node, holder: Principal, *, by: Actor, authority: Authority, reas
     with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
         rows = list(open_grants(node, holder))
         for row in rows:
-            current.end(row, _said(GRANT_REMOVED, node, holder, row), by=authority)
+            current.end(row, _draft_of(GRANT_REMOVED, node, holder, row), by=authority)
     return len(rows)
 
 
@@ -118,9 +118,9 @@ def _begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Gran
     check_binding(node, grant.privilege)
     grant_holders.ensure(current, node, holder)
     grant.holder, grant.securable_id = holder, node.id
-    current.begin(grant, _said(GRANT_ADDED, node, holder, grant), by=by)
+    current.begin(grant, _draft_of(GRANT_ADDED, node, holder, grant), by=by)
 
 
-def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:
+def _draft_of(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:
     until = grant.valid_until.isoformat() if grant.valid_until else None
     return make_event(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)

@@ -76,10 +76,10 @@ def _forget_account(person: Principal) -> None:
 def _forget_steps(person: Principal) -> None:
     """Take the name out of what the sync did: steps tell of a person, and of their own role, by the name."""
     names = {person.name, personal_role_names.name_for(person), f"person:{person.name}"}
-    told = Q(person__in=names) | Q(role__in=names) | Q(label__in=names)
+    condition = Q(person__in=names) | Q(role__in=names) | Q(label__in=names)
     for name in names:
-        told |= Q(what__joins__contains=[name]) | Q(what__leaves__contains=[name])
-    rows = list(SyncItem.objects.filter(told))
+        condition |= Q(what__joins__contains=[name]) | Q(what__leaves__contains=[name])
+    rows = list(SyncItem.objects.filter(condition))
     for row in rows:
         row.person, row.role, row.label = (
             _without(names, text, person) for text in (row.person, row.role, row.label)

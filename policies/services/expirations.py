@@ -38,9 +38,9 @@ def end_grants(
     _to_come(until)
     with change(GRANT_ADDED, realm=realm_of(node), by=by, reason=reason) as current:
         late = [row for row in rows if row.valid_until is None or row.valid_until > until]
-        current.end_all([(row, _said(GRANT_REMOVED, node, holder, row)) for row in late], by=authority)
+        current.end_all([(row, _draft_of(GRANT_REMOVED, node, holder, row)) for row in late], by=authority)
         new = [_until(row, until) for row in late]
-        current.begin_all([(row, _said(GRANT_ADDED, node, holder, row)) for row in new], by=authority)
+        current.begin_all([(row, _draft_of(GRANT_ADDED, node, holder, row)) for row in new], by=authority)
     return len(late)
 
 
@@ -58,8 +58,8 @@ def end_assignments(
     _to_come(until)
     with change(ROLE_ASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
         late = [row for row in rows if row.valid_until is None or row.valid_until > until]
-        told = make_event(ROLE_UNASSIGNED, role, holder, role=role.name)
-        current.end_all([(row, told) for row in late], by=authority)
+        draft = make_event(ROLE_UNASSIGNED, role, holder, role=role.name)
+        current.end_all([(row, draft) for row in late], by=authority)
         again = make_event(ROLE_ASSIGNED, role, holder, role=role.name, until=until.isoformat())
         current.begin_all([(_until(row, until), again) for row in late], by=authority)
     return len(late)
@@ -76,7 +76,7 @@ def _until(row: Row, until: datetime) -> Row:
     return row
 
 
-def _said(kind: str, node: Node, holder: Holder, row: Grant) -> EventDraft:
+def _draft_of(kind: str, node: Node, holder: Holder, row: Grant) -> EventDraft:
     if row.pattern:
         return said_of(kind, node, row, holder)
     until = row.valid_until.isoformat() if row.valid_until else None

@@ -56,13 +56,13 @@ def admit_subject(subject: Subject, identity: Identity, *, joins: bool) -> User:
 
 
 def _refuse_the_taken(account: User, subject: Subject, *, joins: bool) -> None:
-    known = ExternalSignIn.objects.filter(account=account)
-    if known.filter(issuer=subject.issuer).exists():
+    sign_ins = ExternalSignIn.objects.filter(account=account)
+    if sign_ins.filter(issuer=subject.issuer).exists():
         raise Invalid(
             gettext("%(provider)s used this name for someone else before. A site admin can disconnect them.")
             % {"provider": subject.provider}
         )
-    if not joins and (account.has_usable_password() or known.exists()):
+    if not joins and (account.has_usable_password() or sign_ins.exists()):
         raise Invalid(
             gettext(
                 "There is an account of this name already. If it is yours, sign in as before, then "
@@ -104,8 +104,8 @@ def disconnect(account: User, number: int, *, by: Actor) -> bool:
         if not account.has_usable_password() and not rows.exclude(pk=number).exists():
             raise Invalid(gettext("This is your only way to sign in."))
         mark = subject_mark(row.issuer, row.subject)
-        told = make_event(ACCOUNT_PARTED, None, _person_of(account), provider=row.provider, mark=mark)
-        current.say(told, by=of_system("own sign-in"))
+        draft = make_event(ACCOUNT_PARTED, None, _person_of(account), provider=row.provider, mark=mark)
+        current.say(draft, by=of_system("own sign-in"))
         row.delete()
     return True
 
@@ -113,8 +113,8 @@ def disconnect(account: User, number: int, *, by: Actor) -> bool:
 def _join(account: User, subject: Subject, *, by: Actor) -> None:
     with change(ACCOUNT_JOINED, realm=None, by=by) as current:
         mark = subject_mark(subject.issuer, subject.id)
-        told = make_event(ACCOUNT_JOINED, None, _person_of(account), provider=subject.provider, mark=mark)
-        current.say(told, by=of_system(GROUND))
+        draft = make_event(ACCOUNT_JOINED, None, _person_of(account), provider=subject.provider, mark=mark)
+        current.say(draft, by=of_system(GROUND))
         ExternalSignIn.objects.create(
             account=account, provider=subject.provider, issuer=subject.issuer, subject=subject.id
         )
@@ -133,8 +133,8 @@ def _account_of(name: str) -> User | None:
 
 
 def _made(identity: Identity) -> User:
-    known = people.find(Principal.Kind.USER, identity.name)
-    if known is not None and User.objects.filter(principal=known).exists():
+    existing = people.find(Principal.Kind.USER, identity.name)
+    if existing is not None and User.objects.filter(principal=existing).exists():
         raise Invalid(gettext("The person of this name signs in under another name."))
     authority = of_system(GROUND)
     try:

@@ -135,18 +135,18 @@ def gifts(wish: GrantRequest, by: Actor, *, now: datetime) -> list[Grantable]:
 
 def gifts_of(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime) -> list[Grantable]:
     """The same for wishes in one realm for the same holders; what several need on their way stands once."""
-    found = [
+    grantable = [
         Grantable(wish.node, holder, code)
         for wish in wishes
         for holder in wish.holders
         for code in wish.privileges
     ]
     if not any(wish.way for wish in wishes):
-        return found
+        return grantable
     giver = slices.current(_giver(by), wishes[0].node, now=now)
     held = slices.currents(list(wishes[0].holders), wishes[0].node, now=now)
     way = (gift for wish in wishes if wish.way for gift in _way(wish, giver, held, now))
-    return [*dict.fromkeys(way), *found]
+    return [*dict.fromkeys(way), *grantable]
 
 
 def _way(wish: GrantRequest, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Grantable]:
@@ -178,8 +178,8 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     """What people say for having these privileges on such an object: `read`, `write`."""
     law = dialects.get(node.kind)
     actions = law.actions_for(node.type)
-    known = [law.privilege(code) for code in privileges]
-    reading = any(item is not None and item.category == "read" for item in known)
+    privileges_ = [law.privilege(code) for code in privileges]
+    reading = any(item is not None and item.category == "read" for item in privileges_)
     wanted = [*map(str.lower, privileges), "read" if reading else "write", "read", "use"]
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
 

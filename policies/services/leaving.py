@@ -62,10 +62,10 @@ def _end_roles(current: ChangeInProgress, person: Principal, by: Authority) -> N
                 current.end(grant, grants.said_of(GRANT_REMOVED, on, person, grant), by=by)
             personal_roles.drop_when_empty(current, home, person)
         else:
-            told = make_event(
+            draft = make_event(
                 ROLE_UNASSIGNED, places.get(row.role_id, home), person, role=role_name(row.role_id)
             )
-            current.end(row, told, by=by)
+            current.end(row, draft, by=by)
 
 
 def _end_duties(person: Principal, by: Authority) -> None:

@@ -106,15 +106,15 @@ def leave_group(group: Principal, member: Principal, *, by: Actor, authority: Au
     _refuse_what_the_directory_keeps(group, by)
     with change(GROUP_LEFT, realm=None, by=by) as current:
         rows = Membership.objects.open().filter(group=group, member=member).select_related("group", "member")
-        for row in (found := list(rows)):
+        for row in (memberships := list(rows)):
             take_out(current, row, by=authority)
-    return bool(found)
+    return bool(memberships)
 
 
 def take_out(current: ChangeInProgress, row: Membership, *, by: Authority) -> None:
     """End that somebody is in a group."""
-    told = make_event(GROUP_LEFT, None, row.member, row.group, group=row.group.pseudonym)
-    current.end(row, told, by=by)
+    draft = make_event(GROUP_LEFT, None, row.member, row.group, group=row.group.pseudonym)
+    current.end(row, draft, by=by)
     _project(row.group, row.member)
 
 

@@ -78,7 +78,7 @@ def register(
             ],
             batch_size=1000,
         )
-        made = [_child(parent, row.pk, one) for row, one in zip(rows, new, strict=True)]
+        made = [_child(parent, row.pk, new_object) for row, new_object in zip(rows, new, strict=True)]
         _place(current, parent, scope or parent, made, by, authority)
         _describe(made, new)
         if owner is not None:
@@ -95,8 +95,8 @@ def _refuse_taken(scope: Node, new: Sequence[NewObject]) -> None:
     names = {checked(item.name) for item in new}
     wanted = {(item.type, item.name.upper() if folded else item.name) for item in new}
     rows = Placement.objects.open().filter(scope=scope.id)
-    taken = rows.filter(_same_name(names, folded=folded)).values_list("type", "name")
-    clash = {(type_, name.upper() if folded else name) for type_, name in taken} & wanted
+    taken_names = rows.filter(_same_name(names, folded=folded)).values_list("type", "name")
+    clash = {(type_, name.upper() if folded else name) for type_, name in taken_names} & wanted
     if clash or len(wanted) < len(new):
         type_, name = min(clash) if clash else (new[0].type, new[0].name)
         raise AlreadyExists(
@@ -148,12 +148,12 @@ def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
         [
             Detail(
                 securable_id=node.id,
-                comment=one.comment,
-                properties=one.properties,
-                columns=one.columns,
-                content=one.content,
+                comment=described.comment,
+                properties=described.properties,
+                columns=described.columns,
+                content=described.content,
             )
-            for node, one in zip(made, new, strict=True)
+            for node, described in zip(made, new, strict=True)
         ],
         batch_size=1000,
     )
@@ -165,8 +165,8 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
         old = _place_of(node)
         if old.name == name:
             return node
-        taken = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
-        if taken.exists():
+        same_name = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
+        if same_name.exists():
             raise AlreadyExists(
                 gettext("%(type)s %(name)s already exists.") % {"type": node.type.capitalize(), "name": name}
             )

@@ -95,8 +95,8 @@ def _set(current: ChangeInProgress, wanted: Mapping[Node, Principal], by: Actor,
     before = [(node, owned[node.id]) for node in moved if node.id in owned]
     current.end_all([(row, make_event(OWNER_ENDED, node, row.owner)) for node, row in before], by=authority)
     new = [Ownership(securable_id=node.id, owner=wanted[node], origin=origin_of(by)) for node in moved]
-    told = [make_event(OWNER_SET, node, wanted[node]) for node in moved]
-    current.begin_all(list(zip(new, told, strict=True)), by=authority)
+    drafts = [make_event(OWNER_SET, node, wanted[node]) for node in moved]
+    current.begin_all(list(zip(new, drafts, strict=True)), by=authority)
     return len(moved)
 
 

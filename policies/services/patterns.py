@@ -59,8 +59,8 @@ def authority(root: Node, target: Authorizable | None, *, by: Actor) -> Authorit
     if by.principal is None and by.decides_as is None:
         return of_operator(by)
     answer = ask.ask(_person(by), "grant", node)
-    said = f"Principal '{_person(by).name}' is not authorized to perform action 'ADMIN' on entity "
-    return require(answer.decision, by, otherwise=f"{said}'{target or f'instance:{root.name}'}'")
+    refusal = f"Principal '{_person(by).name}' is not authorized to perform action 'ADMIN' on entity "
+    return require(answer.decision, by, otherwise=f"{refusal}'{target or f'instance:{root.name}'}'")
 
 
 def must_exist(root: Node) -> bool:
@@ -165,14 +165,14 @@ def privileges(root: Node, holder: Holder) -> list[tuple[Authorizable, str]]:
     """What a holder has, text by text; a principal's include those through roles and groups."""
     if isinstance(holder, Node):
         rows = Grant.objects.open().within(timezone.now()).filter(role=holder.id)
-        found = set(rows.values_list("pattern", "privilege"))
+        privileges_ = set(rows.values_list("pattern", "privilege"))
     else:
         slice_ = slices.current(holder, root)
         now = timezone.now().timestamp()
         live = (rule for rule in slice_.rules if rule.holds_at(now) and rule.fact not in by_settings.GROUNDS)
-        found = {(str(rule.object), rule.privilege) for rule in live if rule.privilege != OWNER}
+        privileges_ = {(str(rule.object), rule.privilege) for rule in live if rule.privilege != OWNER}
     order = list(law_of(root).privileges)
-    listed = sorted(found, key=lambda one: (one[0], order.index(one[1])))
+    listed = sorted(privileges_, key=lambda pair: (pair[0], order.index(pair[1])))
     return [(named(root, text), code) for text, code in listed]
 
 

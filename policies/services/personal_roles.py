@@ -43,9 +43,9 @@ def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Secur
         origin=Origin.SYSTEM,
     )
     about = _about(node, role)
-    told = pseudonymous(principal)
+    name = pseudonymous(principal)
     current.begin(
-        place, make_event(ROLE_CREATED, about, principal, role=told), by=system, told={"name": told}
+        place, make_event(ROLE_CREATED, about, principal, role=name), by=system, told={"name": name}
     )
     assigned = Assignment(role=role, holder=principal, origin=Origin.SYSTEM)
     current.begin(

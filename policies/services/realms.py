@@ -101,9 +101,9 @@ def _check_law(realm: Realm) -> None:
             gettext("there are no rules of `%(kind)s` for policy `%(policy)s`")
             % {"kind": realm.kind, "policy": realm.settings.get("policy", "")}
         )
-    for name, known in SETTINGS.items():
+    for name, setting in SETTINGS.items():
         value = realm.settings.get(name, "")
-        if not isinstance(value, str) or (known and value not in known):
+        if not isinstance(value, str) or (setting and value not in setting):
             raise Invalid(
                 gettext("`%(value)s` is not a value of the setting %(name)s") % {"value": value, "name": name}
             )

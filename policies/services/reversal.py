@@ -81,19 +81,22 @@ class Reversal:
 
     def _members(self) -> Iterator[Node]:
         for row in self._begun(RealmMember):
-            node, one = root(row.realm), row.principal
+            node, principal = root(row.realm), row.principal
             held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
             owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
             if held.exists() or owned.exists():
                 raise Conflict(
-                    gettext("%(one)s now has access there; remove the member instead.") % {"one": one.label}
+                    gettext("%(one)s now has access there; remove the member instead.")
+                    % {"one": principal.label}
                 )
-            authority = may(self.by, members.REMOVES[one.kind], node)
-            members.remove(node, one, by=self.by, authority=authority)
+            authority = may(self.by, members.REMOVES[principal.kind], node)
+            members.remove(node, principal, by=self.by, authority=authority)
             yield node
         for row in self._ended(RealmMember):
-            node, one = root(row.realm), row.principal
-            members.add(node, one, by=self.by, authority=may(self.by, members.ADMITS[one.kind], node))
+            node, principal = root(row.realm), row.principal
+            members.add(
+                node, principal, by=self.by, authority=may(self.by, members.ADMITS[principal.kind], node)
+            )
             yield node
 
     def _groups(self) -> Iterator[Principal]:
@@ -111,12 +114,12 @@ class Reversal:
         )
         for row in rows:
             node = nodes([row.object_key or 0]).get(row.object_key or 0)
-            one = Principal.objects.filter(pseudonym=row.data.get("person", "")).first()
-            if node is None or one is None:
+            person = Principal.objects.filter(pseudonym=row.data.get("person", "")).first()
+            if node is None or person is None:
                 continue
             authority = site_permissions.of_realm(self.by, next(iter(node.above()), node))
             act = duties.take if row.kind == events.DUTY_GIVEN else duties.give
-            act(node, str(row.data.get("duty", "")), one, by=self.by, authority=authority)
+            act(node, str(row.data.get("duty", "")), person, by=self.by, authority=authority)
             yield node
 
     # Rules of separation
@@ -161,12 +164,12 @@ class Reversal:
             )
             event = (role, row.holder)
             if row in begun:
-                told = make_event(events.ROLE_UNASSIGNED, *event, role=role.name)
-                self.current.end(row, told, by=authority)
+                draft = make_event(events.ROLE_UNASSIGNED, *event, role=role.name)
+                self.current.end(row, draft, by=authority)
             else:
                 must_be_member(role, row.holder)
-                told = make_event(events.ROLE_ASSIGNED, *event, role=role.name)
-                self.current.begin(again(row), told, by=authority)
+                draft = make_event(events.ROLE_ASSIGNED, *event, role=role.name)
+                self.current.begin(again(row), draft, by=authority)
             yield role
 
     def _owners(self) -> list[Node]:
@@ -224,8 +227,8 @@ class Reversal:
             if row in begun:
                 patterns.end(self.current, place, [row], by=authority)
             elif not _is_open(row):
-                told = patterns.said_of(events.GRANT_ADDED, place, row, row.holder)
-                self.current.begin(again(row), told, by=authority)
+                draft = patterns.said_of(events.GRANT_ADDED, place, row, row.holder)
+                self.current.begin(again(row), draft, by=authority)
             yield place
 
     def _holder_of(self, row: Grant) -> Principal | None:
@@ -239,10 +242,10 @@ class Reversal:
         return {row.role_id: row.holder for row in rows.select_related("holder")}
 
     def _there(self, places: dict[int, Node], key: int | None) -> Node:
-        found = places.get(key or 0)
-        if found is None:
+        node = places.get(key or 0)
+        if node is None:
             raise Conflict(gettext("The object concerned no longer exists."))
-        return found
+        return node
 
 
 def _is_open(row: Grant) -> bool:

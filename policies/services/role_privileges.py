@@ -66,13 +66,15 @@ def set_on_all(
             raise Conflict(gettext("Someone changed what this role gives since you looked."))
         for item in {turn.privilege for turn in differing if turn.after}:
             check_binding(places[0], item)
-        gone = {(turn.node.id, turn.privilege): turn.node for turn in differing if turn.before}
-        rows = [row for row in _open(role, places, wanted) if (row.securable_id, row.privilege) in gone]
-        ended = [(row, _said(role, gone[row.securable_id or 0, row.privilege], row)) for row in rows]
+        turned_off = {(turn.node.id, turn.privilege): turn.node for turn in differing if turn.before}
+        rows = [row for row in _open(role, places, wanted) if (row.securable_id, row.privilege) in turned_off]
+        ended = [
+            (row, _draft_of(role, turned_off[row.securable_id or 0, row.privilege], row)) for row in rows
+        ]
         current.end_all(ended, by=authority)
         new = [(turn, _grant(role, turn, by)) for turn in differing if turn.after]
         current.begin_all(
-            [(row, _said(role, turn.node, row, begins=True)) for turn, row in new], by=authority
+            [(row, _draft_of(role, turn.node, row, begins=True)) for turn, row in new], by=authority
         )
     return len(differing)
 
@@ -101,7 +103,7 @@ def _grant(role: Node, turn: Turn, by: Actor) -> Grant:
     )
 
 
-def _said(role: Node, node: Node, row: Grant, *, begins: bool = False) -> EventDraft:
+def _draft_of(role: Node, node: Node, row: Grant, *, begins: bool = False) -> EventDraft:
     allow, deny = (GRANT_ADDED, DENIAL_ADDED) if begins else (GRANT_REMOVED, DENIAL_REMOVED)
     kind = allow if row.effect == Effect.ALLOW else deny
     return make_event(kind, node, privilege=row.privilege, holder=f"role {role.name}", role=role.id)

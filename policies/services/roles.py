@@ -227,10 +227,10 @@ def remove_privileges(
     with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
         wanted = {(privilege.code, privilege.effect) for privilege in privileges}
         rows = Grant.objects.open().filter(role=role.id, securable=node.id)
-        gone = [row for row in rows if (row.privilege, row.effect) in wanted]
-        for row in gone:
+        removed = [row for row in rows if (row.privilege, row.effect) in wanted]
+        for row in removed:
             current.end(row, _ended(node, role, row), by=authority)
-    return len(gone)
+    return len(removed)
 
 
 def replace_privileges(
@@ -249,11 +249,11 @@ def replace_privileges(
             for item in some
         }
         rows = list(Grant.objects.open().filter(role=role.id))
-        there = nodes(row.securable_id for row in rows if row.securable_id)
+        by_id = nodes(row.securable_id for row in rows if row.securable_id)
         for row in rows:
             key = (row.securable_id, row.privilege, row.effect, row.valid_from, row.valid_until)
             if key not in kept:
-                node = there.get(row.securable_id, role) if row.securable_id else role
+                node = by_id.get(row.securable_id, role) if row.securable_id else role
                 current.end(row, _ended(node, role, row), by=authority)
         for node, some in wanted.items():
             add_privileges(role, node, some, by=by, authority=authority)
@@ -273,8 +273,8 @@ DEEDS = {
 
 def operation(node: Node, deed: str) -> str:
     """What the law of a role, or of the realm that it is made in, calls making, giving or deleting one."""
-    known = dialects.get(node.kind).operations
-    return next((name for name in DEEDS[deed] if name in known), DEEDS[deed][0])
+    operations = dialects.get(node.kind).operations
+    return next((name for name in DEEDS[deed] if name in operations), DEEDS[deed][0])
 
 
 def check_binding(node: Node, privilege: str, *, kind: str | None = None) -> None:

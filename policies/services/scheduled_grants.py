@@ -58,8 +58,8 @@ class Beginning:
             return make_event(
                 ROLE_UNASSIGNED, self.node, self.holder, role=personal_role_names.role_name(self.fact.role_id)
             )
-        told = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
-        return make_event(GRANT_REMOVED, self.node, self.holder, **told)
+        data = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
+        return make_event(GRANT_REMOVED, self.node, self.holder, **data)
 
 
 Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
@@ -68,7 +68,7 @@ Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
 
 def _no_members(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     """Asked as of the beginning: a membership has windows, too."""
-    found: dict[Beginning, str] = {}
+    reasons: dict[Beginning, str] = {}
     rows = RealmMember.objects.open().filter(principal__in={item.holder.pk for item in some})
     windows: dict[tuple[int, int], list[RealmMember]] = {}
     for row in rows:
@@ -76,8 +76,8 @@ def _no_members(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str
     for item in some:
         admitted = windows.get((item.node.realm_id, item.holder.pk), [])
         if not dialects.get(item.node.kind).open_to_all and not any(_holds(row, item.at) for row in admitted):
-            found[item] = NO_MEMBER
-    return found
+            reasons[item] = NO_MEMBER
+    return reasons
 
 
 def _holds(row: RealmMember, at: datetime) -> bool:
@@ -98,26 +98,26 @@ def _in_conflict(some: Sequence[Beginning], now: datetime) -> dict[Beginning, st
     later, rules = [item for item in some if item.at > now], separation_rules.opened(now.timestamp())
     if not later or not rules:
         return {}
-    found: dict[Beginning, str] = {}
+    reasons: dict[Beginning, str] = {}
     for realm in Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}):
-        here = [item for item in later if item.node.realm_id == realm.pk]
+        in_realm = [item for item in later if item.node.realm_id == realm.pk]
         mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
-        people = _people_of([item.holder for item in here], now)
+        people = _people_of([item.holder for item in in_realm], now)
         everybody = list({item.pk: item for some in people.values() for item in some}.values())
         clashes = mine.clashes(separation_rules.load(realm, everybody)) if everybody else []
-        found |= {item: CONFLICT for item in here if _clashes(item, people[item.holder.pk], clashes)}
-    return found
+        reasons |= {item: CONFLICT for item in in_realm if _clashes(item, people[item.holder.pk], clashes)}
+    return reasons
 
 
 def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Principal]]:
     """Each holder alone, or with a group everybody in it.  One query."""
-    found = {holder.pk: [holder] for holder in holders if holder.kind != Principal.Kind.GROUP}
+    people = {holder.pk: [holder] for holder in holders if holder.kind != Principal.Kind.GROUP}
     groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
     inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
-    found |= {group: [] for group in groups}
+    people |= {group: [] for group in groups}
     for row in inside:
-        found[row.group_id].append(row.member)
-    return found
+        people[row.group_id].append(row.member)
+    return people
 
 
 def _clashes(beginning: Beginning, people: Sequence[Principal], clashes: Sequence[Violation]) -> bool:
@@ -152,12 +152,12 @@ class BeginningFacts:
 
     def barred(self) -> dict[Beginning, str]:
         """What may not begin, and the first reason why not."""
-        found: dict[Beginning, str] = {}
+        reasons: dict[Beginning, str] = {}
         some = self.beginnings()
         for check in CHECKS:
-            for one, why in check(some, self.now).items():
-                found.setdefault(one, why)
-        return found
+            for beginning, why in check(some, self.now).items():
+                reasons.setdefault(beginning, why)
+        return reasons
 
 
 def beginnings_of(facts: Sequence[Fact]) -> list[Beginning]:
@@ -167,21 +167,21 @@ def beginnings_of(facts: Sequence[Fact]) -> list[Beginning]:
     owner_of = {row.role_id: row.holder for row in mine}
     keys = {fact.role_id if isinstance(fact, Assignment) else fact.securable_id for fact in facts}
     places = nodes(key for key in keys if key)
-    found = []
+    beginnings = []
     for fact in facts:
         holder = fact.holder or owner_of.get(fact.role_id or 0)
         place = places.get((fact.role_id if isinstance(fact, Assignment) else fact.securable_id) or 0)
         if holder is not None and place is not None:
-            found.append(Beginning(fact, holder, place))
-    return found
+            beginnings.append(Beginning(fact, holder, place))
+    return beginnings
 
 
 def look(now: datetime) -> int:
     """End what may not begin; answers how many.  Three queries when there is nothing to end."""
     barred = BeginningFacts(now).barred()
     groups: dict[tuple[int, str], list[int]] = {}
-    for one, why in barred.items():
-        groups.setdefault((one.node.realm_id, why), []).append(one.fact.pk)
+    for beginning, why in barred.items():
+        groups.setdefault((beginning.node.realm_id, why), []).append(beginning.fact.pk)
     return sum(_end(realm, why, now) for realm, why in groups)
 
 
@@ -190,7 +190,7 @@ def _end(realm: int, why: str, now: datetime) -> int:
     reason = f"It had been given ahead of time, and {why}."
     with change(GRANT_REMOVED, realm=Realm.objects.get(pk=realm), by=SYSTEM, reason=reason) as current:
         still = BeginningFacts(now).barred().items()
-        mine = [one for one, other in still if one.node.realm_id == realm and other == why]
+        mine = [beginning for beginning, other in still if beginning.node.realm_id == realm and other == why]
         end_all(current, mine, by=of_system("eligibility"))
         return len(mine)
 
@@ -206,9 +206,9 @@ def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Au
         *grants.filter(effect=Effect.ALLOW, securable__isnull=False).select_related("holder"),
         *roles.filter(later).select_related("holder"),
     ]
-    found = beginnings_of(facts)
-    end_all(current, found, by=by)
-    return len(found)
+    beginnings = beginnings_of(facts)
+    end_all(current, beginnings, by=by)
+    return len(beginnings)
 
 
 def end_all(current: ChangeInProgress, some: Sequence[Beginning], *, by: Authority) -> None:

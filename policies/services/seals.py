@@ -119,14 +119,14 @@ def set_right() -> list[str]:
         with _past_the_door():
             done = [words for model in fact_models() for words in _set_right(model, current.touch)]
         # no duty that the record does not tell of; those it tells of are sealed
-        gone = []
+        vanished = []
         for row, is_told in _duties(current.revision):
             if is_told:
                 duty_seals.seal_row(row)
             else:
-                gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
+                vanished.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
                 row.delete()
-        done += gone
+        done += vanished
         orders = list(ForeignOrder.objects.order_by("pk"))
         ours = {row.pk for row in newest_editions.among(row for row in orders if row.is_sealed)}
         forged = [row for row in orders if row.pk not in ours]
@@ -136,8 +136,8 @@ def set_right() -> list[str]:
         done += _take_back_editions()
         if done:
             named = ", ".join(done[:NAMED])
-            told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
-            current.say(told, by=authority.of_operator(OPERATOR))
+            draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
+            current.say(draft, by=authority.of_operator(OPERATOR))
     _forget_mended()
     return done
 
@@ -168,8 +168,8 @@ def is_new() -> bool:
 def _record_sealed(codes: list[str]) -> None:
     """Say what is decided on again from now on: nobody can tell why it bore no good seal."""
     with change(FACTS_SEALED, realm=None, by=OPERATOR) as current:
-        told = make_event(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
-        current.say(told, by=authority.of_operator(OPERATOR))
+        draft = make_event(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
+        current.say(draft, by=authority.of_operator(OPERATOR))
 
 
 def _read_the_record() -> int:
@@ -201,7 +201,7 @@ def _in_parts(rows: Iterator[Any]) -> Iterator[list[Any]]:
         yield part
 
 
-def _told(model: type[Model], codes: list[str]) -> dict[str, RecordedFact]:
+def _recorded_facts(model: type[Model], codes: list[str]) -> dict[str, RecordedFact]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT fact, max(revision) FILTER (WHERE begun), max(state) FILTER (WHERE begun),"
@@ -227,22 +227,22 @@ def _named(model: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _problem(fact: Fact, told: RecordedFact | None) -> str:
-    if told is None:
+def _problem(fact: Fact, recorded: RecordedFact | None) -> str:
+    if recorded is None:
         return "no change made it"
-    if (fact.opened, fact.closed) != (told.opened, told.closed):
-        span = f"from revision {told.opened}" + (f" to {told.closed}" if told.closed else "")
+    if (fact.opened, fact.closed) != (recorded.opened, recorded.closed):
+        span = f"from revision {recorded.opened}" + (f" to {recorded.closed}" if recorded.closed else "")
         return f"it was true {span}, the record says"
     held = fact_values(fact)
-    other = [name for name in fact_columns(type(fact)) if held[name] != told.values[name]]
+    other = [name for name in fact_columns(type(fact)) if held[name] != recorded.values[name]]
     return f"the record says otherwise of {', '.join(other)}" if other else ""
 
 
 def _seal(facts: list[Fact], findings: Findings) -> None:
-    told = _told(type(facts[0]), [fact_code(fact) for fact in facts])
+    recorded = _recorded_facts(type(facts[0]), [fact_code(fact) for fact in facts])
     good = []
     for fact in facts:
-        if problem := _problem(fact, told.get(fact_code(fact))):
+        if problem := _problem(fact, recorded.get(fact_code(fact))):
             findings.wrong.append(f"{fact_code(fact)}: {problem}")
         elif not (is_newest(fact.seal) and is_fact_sealed(fact)):
             if not is_fact_sealed(fact):
@@ -293,10 +293,10 @@ def confirm_names(names: Sequence[tuple[str, str]]) -> int:
         newest_editions.answer_for(forged)
         for row in forged:
             current.touch(principal_key(row.pk))
-        told = ", ".join(f"principal:{row.pk}" for row in forged[:NAMED])
+        confirmed = ", ".join(f"principal:{row.pk}" for row in forged[:NAMED])
         if forged:
-            said = make_event(NAMES_CONFIRMED, None, many=f"{len(forged)} names", facts=told)
-            current.say(said, by=authority.of_operator(OPERATOR))
+            draft = make_event(NAMES_CONFIRMED, None, many=f"{len(forged)} names", facts=confirmed)
+            current.say(draft, by=authority.of_operator(OPERATOR))
     _forget_mended()
     return len(forged)
 
@@ -357,32 +357,32 @@ def _seal_approvals(findings: Findings) -> None:
 
 def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
     """Every duty there is, and whether the record tells of it."""
-    known = KeptReplay()
+    replayed = KeptReplay()
     for event in reading.all_events(last):
-        known.take(event)
+        replayed.take(event)
     models: dict[str, Any] = {"userduty": UserDuty, "groupduty": GroupDuty}
     duties: list[tuple[duty_seals.Duty, bool]] = []
     for key, code, _ in given_duties():
         name, pk = code.split()
         row = models[name].objects.select_related("permission").get(pk=int(pk))
-        duties.append((row, key in known.duties))
+        duties.append((row, key in replayed.duties))
     return duties
 
 
 def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]:
     """Each fact as the record tells it, and none that it does not; what was done, in words."""
     for facts in _in_parts(model.objects.order_by("pk").iterator(chunk_size=CHUNK)):
-        told = _told(model, [fact_code(fact) for fact in facts])
+        recorded = _recorded_facts(model, [fact_code(fact) for fact in facts])
         findings = Findings()
         _seal(facts, findings)
         yield from (f"{code} (it bore no good seal)" for code in findings.unsealed)
         for fact in facts:
             code = fact_code(fact)
-            if problem := _problem(fact, told.get(code)):
+            if problem := _problem(fact, recorded.get(code)):
                 _touch(fact, touch)
                 model.objects.filter(pk=fact.pk).delete()
-                if code in told:
-                    _put_back(model, code, told[code], touch)
+                if code in recorded:
+                    _put_back(model, code, recorded[code], touch)
                 yield f"{code} ({problem})"
     for code, told_ in _missing(model).items():
         _put_back(model, code, told_, touch)
@@ -394,12 +394,12 @@ def _touch(fact: Fact, touch: Callable[[str], None]) -> None:
         touch(key)
 
 
-def _put_back(model: type[Fact], code: str, told: RecordedFact, touch: Callable[[str], None]) -> None:
+def _put_back(model: type[Fact], code: str, recorded: RecordedFact, touch: Callable[[str], None]) -> None:
     values = {
         key: datetime.fromisoformat(value) if key in ("valid_from", "valid_until") and value else value
-        for key, value in told.values.items()
+        for key, value in recorded.values.items()
     }
-    fact = model(opened=told.opened, closed=told.closed, **values)
+    fact = model(opened=recorded.opened, closed=recorded.closed, **values)
     fact.pk = int(code.partition(":")[2])
     seal_fact(fact)
     model.objects.bulk_create([fact])
@@ -416,7 +416,7 @@ def _missing(model: type[Fact]) -> dict[str, RecordedFact]:
             " GROUP BY fact HAVING bool_and(begun)",
             [f"{name}:", len(name) + 2],
         )
-        return _told(model, [code for (code,) in cursor.fetchall()])
+        return _recorded_facts(model, [code for (code,) in cursor.fetchall()])
 
 
 @contextmanager

@@ -65,8 +65,8 @@ def _check(root: Node, side: Side, node: Node | None) -> None:
         return
     if law.by_text or node.type == "role":
         raise Invalid(gettext("In this realm a side must be a role."))
-    known = [law.privilege(code) for code in side.privileges]
-    if not known or any(item is None for item in known):
+    privileges = [law.privilege(code) for code in side.privileges]
+    if not privileges or any(item is None for item in privileges):
         raise Invalid(gettext("Choose at least one right of this realm."))
 
 
@@ -91,10 +91,10 @@ def _begin(current: ChangeInProgress, rule: SeparationRule, root: Node, authorit
             gettext("There is a rule %(rule)s in %(realm)s already.")
             % {"rule": rule.name, "realm": root.name}
         )
-    one, other = sides_of(rule)
-    named = visibility.of(None, (one.key, other.key))
+    first, other = sides_of(rule)
+    named = visibility.of(None, (first.key, other.key))
     with translation.override(None):  # the record is in English
-        words = {"one": wording.side(one, named), "other": wording.side(other, named)}
+        words = {"one": wording.side(first, named), "other": wording.side(other, named)}
     current.begin(rule, make_event(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
 
 
@@ -129,10 +129,10 @@ def _let_again(
     if until is not None and until > current.at:
         made = again(row)
         made.rule = rule
-        told = make_event(
+        draft = make_event(
             EXCEPTION_MADE, root, row.person, row.owner, rule=rule.name, until=until.isoformat()
         )
-        current.begin(made, told, by=authority)
+        current.begin(made, draft, by=authority)
 
 
 def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> bool:

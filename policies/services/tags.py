@@ -19,9 +19,9 @@ from policies.services import realm_of
 def put(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, authority: Authority) -> None:
     """Put tags or policies on an object or one of its columns.  Raises AlreadyExists when one is there."""
     with change(MARK_PUT, realm=realm_of(node), by=by) as current:
-        there = _on(node, column, marks)
+        earlier = _on(node, column, marks)
         for mark in marks:
-            if mark.id in there:
+            if mark.id in earlier:
                 raise AlreadyExists(
                     gettext("%(tag)s is already on %(object)s.")
                     % {"tag": mark.name, "object": node.ref.full_name}
@@ -34,12 +34,12 @@ def put(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, autho
 def take(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, authority: Authority) -> int:
     """Take tags or policies off; answers how many were there."""
     with change(MARK_TAKEN, realm=realm_of(node), by=by) as current:
-        there = _on(node, column, marks)
+        earlier = _on(node, column, marks)
         for mark in marks:
-            if mark.id in there:
+            if mark.id in earlier:
                 current.say(make_event(MARK_TAKEN, node, type=mark.type, mark=mark.name), by=authority)
-        Mark.objects.filter(securable=node.id, column=column, mark__in=there).delete()
-    return len(there)
+        Mark.objects.filter(securable=node.id, column=column, mark__in=earlier).delete()
+    return len(earlier)
 
 
 def _on(node: Node, column: str, marks: Sequence[Node]) -> Collection[int]:

@@ -114,8 +114,8 @@ def remind(now: datetime) -> int:
 
 
 def _settle_what_ended(now: datetime) -> None:
-    told = Notice.objects.filter(key__startswith="token-ends:", done__isnull=True)
-    numbers = {key: int(key.split(":")[1]) for key in told.values_list("key", flat=True)}
+    open_notices = Notice.objects.filter(key__startswith="token-ends:", done__isnull=True)
+    numbers = {key: int(key.split(":")[1]) for key in open_notices.values_list("key", flat=True)}
     lasting = Token.objects.filter(
         pk__in=numbers.values(), revoked__isnull=True, successor__isnull=True, expires__gt=now
     )

@@ -47,7 +47,7 @@ def undo(revision: int, *, by: Actor) -> Node | Principal:
     row = _own(revision, by)
     with change(UNDONE[row.kind], realm=_realm(row), by=by, reason=reason_of(revision)) as current:
         about = _reversed(revision, current, by)
-    return max(about, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)
+    return max(about, key=lambda about_item: len(about_item.levels) if isinstance(about_item, Node) else 0)
 
 
 def gives_duties(revision: int) -> bool:

@@ -114,7 +114,7 @@ class _Rights:
     @staticmethod
     def _kinds_of(rows: Sequence[Event]) -> dict[str, str]:
         """Whether those who were admitted or removed are people, groups or services, by pseudonym."""
-        people = {one for row in rows if row.kind in OF_MEMBERS for one in row.people}
+        people = {person for row in rows if row.kind in OF_MEMBERS for person in row.people}
         if not people:
             return {}
         return dict(Principal.objects.filter(pseudonym__in=people).values_list("pseudonym", "kind"))

@@ -78,8 +78,8 @@ def _may_grant(
 @_authority.register(proposals.UnassignRole)
 def _may_assign(change: proposals.AssignRole | proposals.UnassignRole, root: Node, by: Actor) -> Authority:
     operation = roles.operation(root, "assign")
-    known = operation in dialects.get(root.kind).operations
-    return _may(operation if known else GRANT, change.role, by)
+    is_known = operation in dialects.get(root.kind).operations
+    return _may(operation if is_known else GRANT, change.role, by)
 
 
 @_authority.register
@@ -165,8 +165,8 @@ def _revoke(change: proposals.RevokeAccess, root: Node, by: Actor, authority: Au
     if target.entity is not None:
         patterns.revoke(root, target.entity, change.holder, change.privileges, by=by)
     elif dialects.get(root.kind).grantees:
-        taken = Turn(change.holder, takes=frozenset(change.privileges))
-        entries.turn(target.node, [taken], by=by, authority=authority)
+        turn = Turn(change.holder, takes=frozenset(change.privileges))
+        entries.turn(target.node, [turn], by=by, authority=authority)
     else:
         grants.remove(target.node, [change.holder], change.privileges, by=by, authority=authority)
 
@@ -187,8 +187,8 @@ def _remove_from_role(change: proposals.RemoveFromRole, root: Node, by: Actor, a
     if target.entity is not None:
         patterns.revoke(root, target.entity, role, change.privileges, by=by)
         return
-    gone = [Privilege(code, change.effect) for code in change.privileges]
-    roles.remove_privileges(role, target.node, gone, by=by, authority=authority)
+    removed = [Privilege(code, change.effect) for code in change.privileges]
+    roles.remove_privileges(role, target.node, removed, by=by, authority=authority)
 
 
 @_make.register

@@ -20,15 +20,15 @@ def of_grants(root: Node, grants: Iterable[Grant]) -> list[Change]:
     A fixed number of queries.
     """
     rows = list(grants)
-    known = nodes({key for row in rows for key in (row.securable_id, row.role_id) if key})
+    by_id = nodes({key for row in rows for key in (row.securable_id, row.role_id) if key})
     personal = _holders(
         key
-        for key, node in known.items()
+        for key, node in by_id.items()
         if node.type == "role" and personal_role_names.is_personal(node.name)
     )
     wanted = {row.holder_id for row in rows if row.holder_id} | set(personal.values())
     people = Principal.objects.in_bulk(wanted)
-    changes = (_of_grant(root, row, known, people, personal) for row in rows)
+    changes = (_of_grant(root, row, by_id, people, personal) for row in rows)
     return [change for change in changes if change is not None]
 
 
@@ -42,13 +42,13 @@ def _holders(roles: Iterable[int]) -> dict[int, int]:
 def _of_grant(
     root: Node,
     row: Grant,
-    known: dict[int, Node],
+    by_id: dict[int, Node],
     people: dict[int, Principal],
     personal: dict[int, int],
 ) -> Change | None:
-    target = _target(root, row, known)
+    target = _target(root, row, by_id)
     holder = people.get(row.holder_id or personal.get(row.role_id or 0, 0))
-    role = known.get(row.role_id or 0)
+    role = by_id.get(row.role_id or 0)
     if target is None:
         return None
     if holder is not None and row.effect == Effect.ALLOW:
@@ -56,9 +56,9 @@ def _of_grant(
     return RemoveFromRole(role, target, (row.privilege,), row.effect) if role is not None else None
 
 
-def _target(root: Node, row: Grant, known: dict[int, Node]) -> Target | None:
+def _target(root: Node, row: Grant, by_id: dict[int, Node]) -> Target | None:
     if not row.pattern:
-        node = known.get(row.securable_id or 0)
+        node = by_id.get(row.securable_id or 0)
         return Target(node) if node is not None else None
     try:
         return Target.of_text(root, patterns.named(root, row.pattern))

@@ -139,13 +139,13 @@ class Raise:
         self.root, self.policy, self.realm = root, policy, Realm.objects.get(pk=root.realm_id)
         before = str(self.realm.settings.get("policy", ""))
         if self.realm.kind != Realm.Kind.CDAP or policy not in later_than(before):
-            known = ", ".join(later_than(before))
+            names = ", ".join(later_than(before))
             text = (
                 gettext("%(realm)s cannot be raised to `%(policy)s`; later generations are: %(known)s.")
-                if known
+                if names
                 else gettext("%(realm)s cannot be raised to `%(policy)s`: no later generation exists.")
             )
-            raise Invalid(text % {"realm": root.name, "policy": policy, "known": known})
+            raise Invalid(text % {"realm": root.name, "policy": policy, "known": names})
         if Backend.objects.filter(realm=root.realm_id).exists():
             raise Conflict(
                 gettext("%(realm)s is connected to a server of its generation; disconnect it first.")

@@ -103,22 +103,22 @@ class ProposedFacts:
     @apply.register
     def _revoke(self, change: proposals.RevokeAccess) -> None:
         holder = self._number(change.holder)
-        gone = [
+        removed = [
             row
             for row in self._direct(holder)
             if row[0] == change.target.key and row[1] in change.privileges and row[2]
         ]
-        self._end_rows(holder, gone)
+        self._end_rows(holder, removed)
 
     def _direct(self, holder: int) -> list[GrantRow]:
         role = self.personal.get(holder)
         return [*self.loaded.direct.get(holder, ()), *(self.loaded.grants.get(role, ()) if role else ())]
 
-    def _end_rows(self, holder: int, gone: list[GrantRow]) -> None:
+    def _end_rows(self, holder: int, removed: list[GrantRow]) -> None:
         role = self.personal.get(holder)
-        _drop(self.loaded.direct, holder, lambda row: row in gone)
+        _drop(self.loaded.direct, holder, lambda row: row in removed)
         if role is not None:
-            _drop(self.loaded.grants, role, lambda row: row in gone)
+            _drop(self.loaded.grants, role, lambda row: row in removed)
             if not self.loaded.grants.get(role) and not self.loaded.direct.get(holder):
                 _drop(self.loaded.roles, holder, lambda row: row[0] == role)
 

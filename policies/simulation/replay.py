@@ -102,8 +102,8 @@ class Replay:
     def gone(self) -> list[ReplayedUse]:
         """Reported uses of objects that are gone, as these stood last; nothing can be decided on them."""
         counts = self._reported(self.difference.gone_places())
-        there = as_placed_last({key for (_, key, _), _, _, _ in counts}) if counts else {}
-        return self._of_nodes(counts, there)
+        by_key = as_placed_last({key for (_, key, _), _, _, _ in counts}) if counts else {}
+        return self._of_nodes(counts, by_key)
 
     @cached_property
     def coverage(self) -> tuple[int, int]:
@@ -166,11 +166,11 @@ class Replay:
         kept = [count for count in every if count[0][:2] in shown]
         return self._of_nodes(kept, nodes({key for (_, key, _), _, _, _ in kept}))
 
-    def _of_nodes(self, counts: Iterable[UseCount], there: Mapping[int, Node]) -> list[ReplayedUse]:
+    def _of_nodes(self, counts: Iterable[UseCount], by_key: Mapping[int, Node]) -> list[ReplayedUse]:
         uses = [
-            ReplayedUse(self.simulation.people[who], there[key], action, tuple(jobs), times, last)
+            ReplayedUse(self.simulation.people[who], by_key[key], action, tuple(jobs), times, last)
             for (who, key, action), jobs, times, last in counts
-            if key in there
+            if key in by_key
         ]
         return sorted(uses, key=lambda use: use.last, reverse=True)
 
@@ -178,12 +178,12 @@ class Replay:
         """Those people and objects of which the viewer may know; of themselves they know all."""
         if not pairs:
             return set()
-        asked = any_of("securable_id", sorted({key for _, key in pairs}))
+        condition = any_of("securable_id", sorted({key for _, key in pairs}))
         viewer = self.difference.viewer
-        shown = set(self.difference.shown_places().filter(asked).values_list("securable", flat=True))
+        shown = set(self.difference.shown_places().filter(condition).values_list("securable", flat=True))
         mine: set[int] = set()
         if viewer is not None and any(person == viewer.pk for person, _ in pairs):
-            mine = set(self.difference.places().filter(asked).values_list("securable", flat=True))
+            mine = set(self.difference.places().filter(condition).values_list("securable", flat=True))
         return {
             (person, key)
             for person, key in pairs

@@ -153,9 +153,9 @@ class Simulation:
         named = {item.pk for item in self._named() if item.pk}
         groups = {change.group.pk for change in self.changes if hasattr(change, "group")}
         roles = {role.id for change in self.changes for role in change.role_nodes if role.id > 0}
-        asked = {*self.people, *named, *groups}
+        asked_people = {*self.people, *named, *groups}
         return facts.load(
-            realm, self.root.realm, asked, now=self.at, roles=[*roles, *self._personal.values()]
+            realm, self.root.realm, asked_people, now=self.at, roles=[*roles, *self._personal.values()]
         )
 
     @cached_property

@@ -64,11 +64,11 @@ def digest(seen: Observation) -> str:
     """The same for two looks that saw the same, whatever their positions; "" where something was not seen."""
     if not seen.complete:
         return ""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for line in _lines(seen):
-        found.update(line.encode(errors="surrogatepass"))
-        found.update(b"\n")
-    return found.hexdigest()
+        hasher.update(line.encode(errors="surrogatepass"))
+        hasher.update(b"\n")
+    return hasher.hexdigest()
 
 
 def _lines(seen: Observation) -> Iterator[str]:
@@ -80,15 +80,15 @@ def _lines(seen: Observation) -> Iterator[str]:
     for roles in (seen.roles, seen.amiss_rights):
         for key, rights in sorted(roles.items()):
             yield repr(key)
-            yield from sorted(map(_said, rights))
+            yield from sorted(map(_right_text, rights))
         yield "-"
     for members in (seen.members, seen.amiss_members, seen.groups):
         yield from (repr((key, sorted(people))) for key, people in sorted(members.items()))
         yield "-"
-    yield from sorted(repr((_said(grant.right), grant.holder, grant.grantor)) for grant in seen.foreign)
+    yield from sorted(repr((_right_text(grant.right), grant.holder, grant.grantor)) for grant in seen.foreign)
     yield from sorted(repr((bypass.holder, bypass.what, bypass.path)) for bypass in seen.bypasses)
     yield repr((sorted(seen.unknown), seen.in_force, sorted(seen.barred)))
 
 
-def _said(right: Right) -> str:
+def _right_text(right: Right) -> str:
     return f"{right.kind}\t{chr(31).join(right.path)}\t{right.right}"

@@ -79,13 +79,13 @@ class Wanted(Mirror):
 def targets_below(node: Node, kind: Kind) -> list[Target]:
     """The connected node and every object in it that a backend of this kind can hold rights on."""
     top = Target(node.id, kind.objects.get(node.type, node.type), (), node.levels)
-    found = {node.id: top}
+    targets = {node.id: top}
     rows = all_below(node.id).filter(type__in=kind.objects).order_by("ancestors", "pk")
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
-        if row.ancestors[-1] in found:  # else it lies in something that this kind does not know
-            above = found[row.ancestors[-1]]
+        if row.ancestors[-1] in targets:  # else it lies in something that this kind does not know
+            above = targets[row.ancestors[-1]]
             levels = (*above.levels, Level(row.type, row.securable_id))
             nested = row.type == "schema" and above.levels[-1].type == "schema"
             path = (*above.path[: len(above.path) - nested], row.name)
-            found[row.securable_id] = Target(row.securable_id, kind.objects[row.type], path, levels)
-    return list(found.values())
+            targets[row.securable_id] = Target(row.securable_id, kind.objects[row.type], path, levels)
+    return list(targets.values())

@@ -216,7 +216,7 @@ class Comparison:
     def report(self) -> Report:
         failed = [outcome for outcome in self.outcomes if outcome.error]
         error = failed[0].error if failed else None
-        told = (self.row.error, self.row.error_kind) if self.in_vain else ("", "")
+        error_fields = (self.row.error, self.row.error_kind) if self.in_vain else ("", "")
         self.fates = items.fates(self.plan, self.outcomes, self.left, self.known)
         return Report(
             backend="/".join(self.catalog.names),
@@ -229,8 +229,8 @@ class Comparison:
             bypass=len(self.seen.bypasses),
             complete=self.seen.complete,
             revision=self.wanted.revision,
-            error=str(error) if error else told[0],
-            error_kind=kind_of(error) if error else told[1],
+            error=str(error) if error else error_fields[0],
+            error_kind=kind_of(error) if error else error_fields[1],
             held=self.held,
             plan=self.plan,
             stuck=self.fates.stuck,

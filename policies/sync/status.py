@@ -221,8 +221,8 @@ def names_behind(principals: Iterable[Principal]) -> dict[int, frozenset[str]]:
     """The login names of people and services, and of those in groups, by principal.  One query."""
     rows = {principal.pk: principal for principal in principals}
     groups = [pk for pk, principal in rows.items() if principal.kind == Principal.Kind.GROUP]
-    found = {pk: {principal.name} for pk, principal in rows.items() if principal.kind != Principal.Kind.GROUP}
+    names = {pk: {principal.name} for pk, principal in rows.items() if principal.kind != Principal.Kind.GROUP}
     inside = Membership.objects.open().within(timezone.now()).filter(any_of("group_id", groups))
     for group, name in inside.values_list("group", "member__name") if groups else ():
-        found.setdefault(group, set()).add(name)
-    return {pk: frozenset(found.get(pk, ())) for pk in rows}
+        names.setdefault(group, set()).add(name)
+    return {pk: frozenset(names.get(pk, ())) for pk in rows}

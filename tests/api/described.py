@@ -26,8 +26,8 @@ def _problems(value: Any, schema: dict[str, Any]) -> list[str]:
 
 @cache
 def _paths() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
-    found = document()["paths"].items()
-    return [(re.compile(re.sub(r"{\w+}", r"\\d+", path)), calls) for path, calls in found]
+    paths = document()["paths"].items()
+    return [(re.compile(re.sub(r"{\w+}", r"\\d+", path)), calls) for path, calls in paths]
 
 
 def check_exchange(method: str, path: str, sent: bytes, response: Any) -> None:

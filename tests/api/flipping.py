@@ -21,9 +21,9 @@ from tests.api.world import BY  # noqa: E402
 
 
 def node(type_: str, *path: str) -> Node:
-    found = find(ObjectRef(type_, "demo", path))
-    assert found is not None
-    return found
+    node_ = find(ObjectRef(type_, "demo", path))
+    assert node_ is not None
+    return node_
 
 
 READERS, SHOP, SALES = node("role", "readers"), node("catalog", "shop"), node("schema", "shop", "sales")

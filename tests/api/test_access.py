@@ -38,8 +38,8 @@ def test_everybody_with_access_comes_with_the_way(shop: Shop, marek: Caller) -> 
     members.join_group(crew, user("bob"), **BY)
     members.add(shop.realm, crew, **BY)
     roles.assign(shop.readers, crew, **BY)
-    found = actions(marek, resource=ORDERS)
-    assert found == {
+    actions_ = actions(marek, resource=ORDERS)
+    assert actions_ == {
         "user:marek": ["read", "write", "alter", "drop", "grant", "set_owner"],
         "user:ana": ["read"],
         "user:bob": ["read"],
@@ -64,27 +64,27 @@ def test_what_somebody_reaches_is_what_is_decided(shop: Shop, ana: Caller) -> No
     shop.allow(shop.sales, "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
     shop.allow(shop.secret, "SELECT_TABLE")
-    found = actions(ana, principal="user:ana", realm="demo")
-    assert found[ORDERS] == ["read"]
-    assert "demo/shop.sales.items" not in found
-    assert "demo/shop.secret.plans" not in found, "its schema may not be used"
+    actions_ = actions(ana, principal="user:ana", realm="demo")
+    assert actions_[ORDERS] == ["read"]
+    assert "demo/shop.sales.items" not in actions_
+    assert "demo/shop.secret.plans" not in actions_, "its schema may not be used"
     for node in (shop.catalog, shop.sales, *shop.tables.values()):
         for action in ("read", "use", "write"):
             decided = ana.decide("user:ana", action, f"{node.type}:{node.ref.id}")["decision"]
-            assert (action in found.get(node.ref.id, [])) == decided, (node.ref.id, action)
+            assert (action in actions_.get(node.ref.id, [])) == decided, (node.ref.id, action)
 
 
 def test_pages_are_the_whole(shop: Shop, marek: Caller, ana: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
     for caller, asked in ((marek, {"resource": ORDERS}), (ana, {"principal": "user:ana", "realm": "demo"})):
         whole = ask(caller, **asked)["results"]
-        found, cursor = [], ""
+        items, cursor = [], ""
         while cursor is not None:
             page = ask(caller, **asked, limit="1", cursor=cursor)
             assert len(page["results"]) == 1
-            found += page["results"]
+            items += page["results"]
             cursor = page["next"]
-        assert found == whole
+        assert items == whole
         assert len(whole) > 1
 
 

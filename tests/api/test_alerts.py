@@ -39,11 +39,11 @@ def expressions() -> Iterator[str]:
 
 def asked() -> set[tuple[str, tuple[str, str] | None]]:
     """Each name with each label that is asked for, and without any where there is none."""
-    found: set[tuple[str, tuple[str, str] | None]] = set()
+    metrics: set[tuple[str, tuple[str, str] | None]] = set()
     for expression in expressions():
         for name, labels in ASKED.findall(expression):
-            found |= {(name, (label, value)) for label, value in LABEL.findall(labels)} or {(name, None)}
-    return found
+            metrics |= {(name, (label, value)) for label, value in LABEL.findall(labels)} or {(name, None)}
+    return metrics
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
 def test_several_web_processes_are_counted_as_one_site() -> None:
     """Each says the same, so none of what they say may be summed over them."""
     for expression in expressions():
-        for found in re.finditer(r"lakewarden_", expression):
-            before = expression[: found.start()]
+        for match in re.finditer(r"lakewarden_", expression):
+            before = expression[: match.start()]
             assert re.search(r"(max|min|absent|rate|delta)(?: by \([^)]*\))? ?\($", before) or (
                 "unless on (backend)" in before
             ), expression

@@ -116,8 +116,8 @@ def test_a_realm_that_does_not_admit_a_service_reads_like_an_absent_one(robo: Ca
 
 
 def tables(caller: Caller, who: str) -> list[str]:
-    found = caller.send(f"{SEARCH}/resource", question(f"user:{who}", "read", "table:"))
-    return [item["id"] for item in found.json()["results"]]
+    response = caller.send(f"{SEARCH}/resource", question(f"user:{who}", "read", "table:"))
+    return [item["id"] for item in response.json()["results"]]
 
 
 def test_it_finds_nothing_elsewhere(robo: Caller) -> None:

@@ -38,8 +38,8 @@ def kinds(caller: Caller, **asked: str) -> list[str]:
 def test_events_come_in_order_with_names_and_words(shop: Shop, marek: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
     answer = ask(marek)
-    found = [item["revision"] for item in answer["results"]]
-    assert found == sorted(found)
+    revisions = [item["revision"] for item in answer["results"]]
+    assert revisions == sorted(revisions)
     assert answer["next"] is None
     last = answer["results"][-1]
     assert (last["kind"], last["actor"]) == ("grant.added", "operator")
@@ -150,8 +150,8 @@ def test_what_the_gravitino_api_refuses_is_there(shop: Shop, ana: Caller, marek:
     table = "/api/metalakes/demo/catalogs/shop/schemas/sales/tables"
     for name in ("orders", "orders", "nothing"):
         assert ana.get(f"{table}/{name}").status_code == 403
-    found = ask(marek, actor="user:ana", kind="refused")["results"]
-    assert [(item["operation"], item["count"]) for item in found] == [
+    refusals = ask(marek, actor="user:ana", kind="refused")["results"]
+    assert [(item["operation"], item["count"]) for item in refusals] == [
         ("Table.loadTable", 2),
         ("Table.loadTable", 1),
     ]
@@ -197,8 +197,8 @@ def test_as_csv_every_entry_is_a_line(shop: Shop, marek: Caller, exporter: Calle
     assert [line["id"] for line in lines][: len(wired)] == [item["id"] for item in wired]
     granted = [line for line in lines if line["kind"] == "grant.added"][-1]
     assert (granted["object_id"], granted["actor"]) == ("demo/shop.sales", "operator")
-    told = [json.loads(line) for line in body(export(exporter, format="jsonl")).splitlines()]
-    assert told[: len(wired)] == wired
+    entries = [json.loads(line) for line in body(export(exporter, format="jsonl")).splitlines()]
+    assert entries[: len(wired)] == wired
 
 
 def test_an_export_is_on_record(exporter: Caller, marek: Caller) -> None:
@@ -225,9 +225,9 @@ def test_as_ocsf_in_the_version_asked_for(
     shop.allow(shop.sales, "SELECT_TABLE")
     lines = body(export(exporter, format="ocsf", version=version)).splitlines()
     events = [json.loads(line) for line in lines]
-    found = next(event for event in events if event["metadata"]["event_code"] == kind)
-    assert (found["class_uid"], found["type_uid"]) == (class_uid, type_uid)
-    assert found["metadata"]["version"].startswith(version)
+    labelled = next(event for event in events if event["metadata"]["event_code"] == kind)
+    assert (labelled["class_uid"], labelled["type_uid"]) == (class_uid, type_uid)
+    assert labelled["metadata"]["version"].startswith(version)
     required = {"activity_id", "category_uid", "class_uid", "type_uid", "severity_id", "time", "metadata"}
     assert all(required <= event.keys() for event in events)
 

@@ -125,9 +125,9 @@ def test_a_hundred_yeses_cost_the_queries_of_one(
     asked = [question(subject, "read", f"table:demo/shop.sales.{each.name}") for each in new]
     caller = ana if name.startswith("own") else etl
     queries(caller, asked[:1])
-    one, hundred = queries(caller, asked[:1]), queries(caller, asked)
-    assert one == hundred
-    assert one <= (3 if caller is ana else 4)
+    single, hundred = queries(caller, asked[:1]), queries(caller, asked)
+    assert single == hundred
+    assert single <= (3 if caller is ana else 4)
 
 
 def test_a_hundred_noes_cost_the_queries_of_one(shop: Shop, ana: Caller) -> None:

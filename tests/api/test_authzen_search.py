@@ -70,8 +70,8 @@ def test_subjects_are_those_who_may_themselves_or_through_a_group(shop: Shop, et
 
 
 def test_everybody_admitted_may_use_the_realm(shop: Shop, etl: Caller) -> None:
-    found = names(etl, SUBJECT, "user:", "use", "metalake:demo")
-    assert set(found) == {"marek", "olivia", "ana", "ada", "bob"}
+    names_ = names(etl, SUBJECT, "user:", "use", "metalake:demo")
+    assert set(names_) == {"marek", "olivia", "ana", "ada", "bob"}
 
 
 def test_resources_are_those_on_which_it_is_allowed(shop: Shop, ana: Caller) -> None:
@@ -80,8 +80,8 @@ def test_resources_are_those_on_which_it_is_allowed(shop: Shop, ana: Caller) -> 
     assert names(ana, RESOURCE, "user:ana", "read", "table:") == ["demo/shop.sales.items"]
     shop.allow(shop.catalog, "SELECT_TABLE")
     shop.allow(shop.tables["orders"], "SELECT_TABLE", effect="deny")
-    found = names(ana, RESOURCE, "user:ana", "read", "table:")
-    assert set(found) == {
+    names_ = names(ana, RESOURCE, "user:ana", "read", "table:")
+    assert set(names_) == {
         "demo/shop.sales.items",
         'demo/shop.sales."odd.name"',
         "demo/shop.sales.naïve 店 😀",
@@ -149,8 +149,8 @@ def test_the_switch_of_a_realm_counts(shop: Shop, etl: Caller, mode: str) -> Non
             if etl.decide(f"user:{name}", deed, ORDERS)["decision"]
         ]
         assert sorted(names(etl, SUBJECT, "user:", deed, ORDERS)) == sorted(expected)
-        found = names(etl, RESOURCE, "user:bob", deed, "table:")
-        assert len(found) == (5 if "bob" in expected else 0)
+        names_ = names(etl, RESOURCE, "user:bob", deed, "table:")
+        assert len(names_) == (5 if "bob" in expected else 0)
 
 
 UNKNOWN = [
@@ -258,11 +258,11 @@ def test_pages_together_are_the_whole(shop: Shop, etl: Caller, path: str, limit:
     body = asked(path, "user:marek", "read", ORDERS)
     whole = etl.send(path, body).json()
     assert list(whole) == ["results"]
-    found = list(pages(etl, path, body, limit))
-    assert [item for page in found for item in page["results"]] == whole["results"]
-    assert all(list(page) == ["page", "results"] for page in found)
-    assert all(page["page"]["count"] == len(page["results"]) <= limit for page in found)
-    assert len(found) == -(-len(whole["results"]) // limit)
+    items = list(pages(etl, path, body, limit))
+    assert [item for page in items for item in page["results"]] == whole["results"]
+    assert all(list(page) == ["page", "results"] for page in items)
+    assert all(page["page"]["count"] == len(page["results"]) <= limit for page in items)
+    assert len(items) == -(-len(whole["results"]) // limit)
 
 
 def test_a_page_ends_where_it_has_read_enough(
@@ -273,8 +273,8 @@ def test_a_page_ends_where_it_has_read_enough(
     body = asked(RESOURCE, "user:ana", "read", "table:")
     first = ana.send(RESOURCE, body).json()
     assert (first["results"], bool(first["page"]["next_token"])) == ([], True)
-    found = [item["id"] for page in pages(ana, RESOURCE, body, 5) for item in page["results"]]
-    assert found == ["demo/shop.sales.items"]
+    ids = [item["id"] for page in pages(ana, RESOURCE, body, 5) for item in page["results"]]
+    assert ids == ["demo/shop.sales.items"]
     assert (
         len(
             list(

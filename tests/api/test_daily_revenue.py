@@ -52,9 +52,9 @@ class Demo:
 
     @property
     def catalog(self) -> Node:
-        found = node(self.backend.catalog_id)
-        assert found is not None
-        return found
+        catalog_node = node(self.backend.catalog_id)
+        assert catalog_node is not None
+        return catalog_node
 
     def push(self) -> None:
         reconcile(Backend.objects.get(pk=self.backend.pk))

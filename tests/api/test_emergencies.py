@@ -65,10 +65,10 @@ def test_one_at_a_time_on_one_branch(ana: Caller) -> None:
         for type_, name in branch
     ]
     assert [send(ana, body).status_code for body in bodies[1:2]] == [201]
-    told = [send(ana, body) for body in bodies]
-    assert {answer.status_code for answer in told} <= {404, 409}
-    assert told[0].status_code == told[2].status_code == 409
-    assert "overlaps" in told[0].json()["detail"]
+    statuses = [send(ana, body) for body in bodies]
+    assert {answer.status_code for answer in statuses} <= {404, 409}
+    assert statuses[0].status_code == statuses[2].status_code == 409
+    assert "overlaps" in statuses[0].json()["detail"]
 
 
 def test_the_same_key_is_the_same_emergency(ana: Caller) -> None:

@@ -75,8 +75,8 @@ def test_the_decision_is_the_one_of_a_check(shop: Shop, etl: Caller) -> None:
 def test_what_is_hidden_reads_like_what_is_not_there(shop: Shop, ana: Caller) -> None:
     hidden = ask(ana, resource="table:demo/shop.secret.plans")
     absent = ask(ana, resource="table:demo/shop.secrex.plans")
-    said = [str(item).replace("secrex", "secret") for item in (hidden, absent)]
-    assert said[0] == said[1]
+    texts = [str(item).replace("secrex", "secret") for item in (hidden, absent)]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize("resource", ["nothing", "demo/a.b.c.d.e.f", "/", "demo/", "x:y", "\0"])

@@ -203,10 +203,10 @@ def test_how_far_it_is_stands_with_its_moment(
 ) -> None:
     answer = sent(marek)
     seen = []
-    told = working._Progress.__call__
+    original = working._Progress.__call__
 
     def looks(progress: Any, done: int, total: int) -> None:
-        told(progress, done, total)
+        original(progress, done, total)
         seen.append(followed(marek, answer))
 
     monkeypatch.setattr(working._Progress, "__call__", looks)

@@ -70,9 +70,9 @@ def test_every_line_can_be_read_and_names_nothing(shop: Shop, client: Client) ->
     response = client.get("/metrics")
     assert response["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     body = response.content.decode()
-    told = [line for line in body.splitlines() if not line.startswith("# ")]
-    assert told
-    assert all(LINE.fullmatch(line) for line in told)
+    lines = [line for line in body.splitlines() if not line.startswith("# ")]
+    assert lines
+    assert all(LINE.fullmatch(line) for line in lines)
     assert not {"shop", "demo", "sesame", "127.0.0.1"} & set(re.findall(r"[\w.]+", body))
     assert client.post("/metrics").status_code == 405
 

@@ -22,20 +22,20 @@ BASE = "/authz/v1/"
 def described(db: None) -> dict[str, Any]:
     response = Client().get("/authz/v1/openapi.json")
     assert (response.status_code, response["Content-Type"]) == (200, "application/json")
-    found: dict[str, Any] = response.json()
-    assert found == json.loads(json.dumps(document()))
-    return found
+    schema: dict[str, Any] = response.json()
+    assert schema == json.loads(json.dumps(document()))
+    return schema
 
 
 def offered() -> dict[str, set[str]]:
     """The calls that there are, with the methods they take."""
-    found = {}
+    operations = {}
     for pattern in urls.urlpatterns:
         view = getattr(pattern.callback, "cls", None)
         if view is not None and pattern.name != "openapi":
             address = re.sub(r"<\w+:(\w+)>", r"{\1}", str(pattern.pattern))
-            found[f"/{address}"] = set(view.http_method_names)
-    return found
+            operations[f"/{address}"] = set(view.http_method_names)
+    return operations
 
 
 def test_every_call_is_described_and_no_other(described: dict[str, Any]) -> None:
@@ -50,9 +50,9 @@ def references(value: object) -> list[str]:
 
 
 def test_every_reference_leads_somewhere(described: dict[str, Any]) -> None:
-    found = references(described)
-    assert found
-    for text in found:
+    references_ = references(described)
+    assert references_
+    for text in references_:
         place: Any = described
         for part in text.removeprefix("#/").split("/"):
             place = place[part]
@@ -86,8 +86,8 @@ def test_answers_are_as_described(
     else:
         assert fits(asked, call["requestBody"]["content"]["application/json"]["schema"])
         response = marek.send(BASE + path, asked)
-    told = call["responses"][str(response.status_code)]
-    assert fits(response.json(), told["content"]["application/json"]["schema"])
+    responses = call["responses"][str(response.status_code)]
+    assert fits(response.json(), responses["content"]["application/json"]["schema"])
 
 
 @pytest.mark.parametrize(

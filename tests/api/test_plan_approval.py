@@ -38,16 +38,16 @@ def test_from_the_plan_to_its_application_by_programs_alone(world: Node) -> None
     a_use("ana", the("catalog", "shop"), action="use")
     assert planned()["needs_approval"] is True
     answer = applied()
-    told = answer.json()
-    assert (answer.status_code, told["adds"], told["removals"]) == (202, None, None)
-    waits = told["waits_for"]
+    body = answer.json()
+    assert (answer.status_code, body["adds"], body["removals"]) == (202, None, None)
+    waits = body["waits_for"]
     assert sorted(waits["deciders"]) == ["user:gil", "user:hana"]
     number = waits["request"]
     assert waits["page"] == f"/requests/{number}"
     [waiting] = caller("gil").get("/authz/v1/requests?list=waiting").json()["results"]
     assert (waiting["id"], waiting["items"][0]["action"]["name"]) == (number, "apply_policy_file")
     plan = caller("gil").get(f"/authz/v1/requests/{number}/plan").json()
-    assert (plan["plan"], plan["current"], plan["file"]) == (told["plan"], True, READER)
+    assert (plan["plan"], plan["current"], plan["file"]) == (body["plan"], True, READER)
     assert plan["removals"] == {"count": 1, "results": ["user:ana holds role reader"]}
     assert plan["totals"]["people_losing"] == 1
     assert [use["principal"] for use in plan["replay"]["refused"]["results"]] == ["user:ana"]

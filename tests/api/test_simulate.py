@@ -126,8 +126,8 @@ def test_only_people_who_could_make_the_change_may_ask(shop: Shop, ana: Caller, 
 def test_what_is_hidden_is_as_what_is_absent(shop: Shop, olivia: Caller) -> None:
     hidden = {**GRANT, "resource": {"type": "table", "id": "demo/shop.secret.plans"}}
     absent = {**GRANT, "resource": {"type": "table", "id": "demo/shop.secret.nothing"}}
-    said = [simulate(olivia, change, status=404)["detail"] for change in (hidden, absent)]
-    assert said[0].replace("plans", "x") == said[1].replace("nothing", "x")
+    details = [simulate(olivia, change, status=404)["detail"] for change in (hidden, absent)]
+    assert details[0].replace("plans", "x") == details[1].replace("nothing", "x")
     response = olivia.send("/authz/v1/simulate", {"realm": "none", "changes": [GRANT]})
     assert response.status_code == 404
 

@@ -87,9 +87,9 @@ def test_it_decides_as_the_console_does(shop: Shop, etl: Caller, who: str) -> No
     held = snapshot(etl, **{"for": who}) if who != "user:nobody" else None
     pairs = [(node, action) for node in objects_of(shop) for action in ACTIONS]
     questions = [question(who, action, f"{node.type}:{node.ref.id}") for node, action in pairs]
-    told = etl.send(EVALUATIONS, {"evaluations": questions}).json()["evaluations"]
-    for (node, action), one in zip(pairs, told, strict=True):
-        assert one["decision"] is bool(held and held.decide(action, node.ref)), (action, str(node.ref))
+    answers = etl.send(EVALUATIONS, {"evaluations": questions}).json()["evaluations"]
+    for (node, action), answer in zip(pairs, answers, strict=True):
+        assert answer["decision"] is bool(held and held.decide(action, node.ref)), (action, str(node.ref))
 
 
 def test_a_role_is_not_taken_for_the_catalog_of_its_name(shop: Shop, ana: Caller) -> None:
@@ -132,8 +132,8 @@ def test_what_one_may_not_know_of_cannot_be_read_off(shop: Shop, ana: Caller) ->
         assert hidden not in text
     held = snapshot(ana)
     assert not held.decide("read", ref("shop.sales.items"))
-    told = held.explain("read", ref("shop.sales.items"))
-    assert [lack.kind for lack in told.missing] == ["object"]
+    explanation = held.explain("read", ref("shop.sales.items"))
+    assert [lack.kind for lack in explanation.missing] == ["object"]
     whole = take(Caller(token("user", "marek"))).content.decode()
     assert "s3://lake/cellar" in whole
 
@@ -197,8 +197,8 @@ def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
         "": None,
         "s3:": None,
     }
-    found = {text: held.at(text) for text in places}
-    assert {text: one.id if one else None for text, one in found.items()} == places
+    places_found = {text: held.at(text) for text in places}
+    assert {text: place.id if place else None for text, place in places_found.items()} == places
     assert "items" not in json.dumps(sorted(held.locations))
 
 
@@ -312,11 +312,11 @@ def test_a_run_takes_its_own_in_its_realm_alone(shop: Shop) -> None:
 
 def test_a_realm_one_has_no_part_in_is_none(shop: Shop, etl: Caller) -> None:
     realms.create("gravitino", "closed", owner=user("olivia"), **BY)
-    said = {
+    contents = {
         Caller(token("user", "ana")).get(f"{SNAPSHOT}?realm={name}").content
         for name in ("closed", "absent", "\0", "x" * 5000)
     }
-    assert len(said) == 1
+    assert len(contents) == 1
     stranger = Caller(token("service", "stranger"))
     others = [stranger.get(f"{SNAPSHOT}?realm={name}&for=user:ana") for name in ("demo", "absent")]
     assert [other.status_code for other in others] == [403, 403]

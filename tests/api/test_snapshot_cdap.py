@@ -58,8 +58,8 @@ def test_it_decides_as_the_console_does(realm: Node, who: str) -> None:
     held = Snapshot.read(answer.content)
     pairs = [(action, entity) for entity in ENTITIES for action in ACTIONS]
     questions = {"evaluations": [question(who, action, "c", entity) for action, entity in pairs]}
-    told = asker.send("/access/v1/evaluations", questions)["evaluations"]
-    asked = {pair: one["decision"] for pair, one in zip(pairs, told, strict=True)}
+    answers = asker.send("/access/v1/evaluations", questions)["evaluations"]
+    asked = {pair: answer["decision"] for pair, answer in zip(pairs, answers, strict=True)}
     assert asked == {(action, entity): bool(held.decide(action, ref(entity))) for action, entity in pairs}
     assert any(asked.values()) or who == "cdap"
 
@@ -68,6 +68,6 @@ def test_a_refusal_says_what_is_lacking(realm: Node) -> None:
     program = Program(tokens.create(user("bob")))
     held = Snapshot.read(program.get("/authz/v1/snapshot?realm=c").content)
     assert held.decide("READ", ref("stream:ns1.clicks"))
-    told = held.explain("READ", ref("dataset:ns1.orders"))
-    assert not told.decision
-    assert "READ" in {lack.privilege for lack in told.missing}
+    explanation = held.explain("READ", ref("dataset:ns1.orders"))
+    assert not explanation.decision
+    assert "READ" in {lack.privilege for lack in explanation.missing}

@@ -39,11 +39,11 @@ def test_it_decides_as_the_console_does(herd: Node, who: str) -> None:
     names = NAMES if who == "admin" else (*NAMES, ABSENT)
     pairs = [(name, action) for name in names for action in ACTIONS]
     questions = [question(f"user:{who}", action, f"namespace:herd/{name}") for name, action in pairs]
-    told = asker.send(EVALUATIONS, {"evaluations": questions}).json()["evaluations"]
-    asked = {pair: one["decision"] for pair, one in zip(pairs, told, strict=True)}
-    found = {
+    answers = asker.send(EVALUATIONS, {"evaluations": questions}).json()["evaluations"]
+    asked = {pair: answer["decision"] for pair, answer in zip(pairs, answers, strict=True)}
+    decisions = {
         (name, action): bool(held.decide(action, ObjectRef("namespace", "herd", (name,))))
         for name, action in pairs
     }
-    assert found == asked
+    assert decisions == asked
     assert any(asked.values()) is (who not in ("nobody", "x" * 300))

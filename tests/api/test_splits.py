@@ -29,12 +29,12 @@ def make_full(shop: Shop) -> Shop:
     """The shop with a deny, a direct grant, a group and some uses."""
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
-    told = [
+    reports = [
         uses.ReportedUse(user(name), shop.tables[table], "read", True, timezone.now())
         for name in ("ana", "bob")
         for table in ("orders", "items", "plans")
     ]
-    uses.take(shop.realm.realm_id, user("ana"), "run", told)
+    uses.take(shop.realm.realm_id, user("ana"), "run", reports)
     return shop
 
 
@@ -53,8 +53,8 @@ def get(caller: Caller, path: str, **asked: Any) -> Any:
 def splits(caller: Caller, view: str, n: int = 1, **asked: Any) -> dict[str, Any]:
     response = get(caller, "splits", view=view, realm="demo", n=n, **asked)
     assert response.status_code == 200, response.content
-    found: dict[str, Any] = response.json()
-    return found
+    body: dict[str, Any] = response.json()
+    return body
 
 
 def part(caller: Caller, told: dict[str, Any], split: dict[str, str], **asked: Any) -> list[dict[str, Any]]:
@@ -70,8 +70,8 @@ def part(caller: Caller, told: dict[str, Any], split: dict[str, str], **asked: A
 
 
 def whole(caller: Caller, view: str, n: int = 1, **asked: Any) -> list[dict[str, Any]]:
-    told = splits(caller, view, n)
-    return [row for split in told["splits"] for row in part(caller, told, split, **asked)]
+    parts = splits(caller, view, n)
+    return [row for split in parts["splits"] for row in part(caller, parts, split, **asked)]
 
 
 @pytest.mark.parametrize("view", ALL)
@@ -84,17 +84,17 @@ def test_parts_are_the_whole_once_each(marek: Caller, view: str) -> None:
 
 @pytest.mark.parametrize("view", ALL)
 def test_parts_are_about_as_long(marek: Caller, full: Shop, view: str) -> None:
-    told = splits(marek, view, 3)
-    assert 2 <= len(told["splits"]) <= 3
-    assert [item["after"] for item in told["splits"][1:]] == [item["upto"] for item in told["splits"][:-1]]
+    parts = splits(marek, view, 3)
+    assert 2 <= len(parts["splits"]) <= 3
+    assert [item["after"] for item in parts["splits"][1:]] == [item["upto"] for item in parts["splits"][:-1]]
 
 
 def test_rows_are_in_the_words_of_the_console(marek: Caller, full: Shop) -> None:
-    found = {row["object"]: row for row in whole(marek, "objects")}
-    orders = found["demo/shop.sales.orders"]
+    by_object = {row["object"]: row for row in whole(marek, "objects")}
+    orders = by_object["demo/shop.sales.orders"]
     assert (orders["type"], orders["parent"], orders["owner"]) == ("table", "demo/shop.sales", None)
-    assert found["demo/shop.sales"]["owner"] == "user:olivia"
-    assert 'demo/shop.sales."odd.name"' in found
+    assert by_object["demo/shop.sales"]["owner"] == "user:olivia"
+    assert 'demo/shop.sales."odd.name"' in by_object
     [granted] = [row for row in whole(marek, "grants") if row["object"] == "demo/shop.sales.orders"]
     assert (granted["role"], granted["privilege"], granted["effect"]) == ("readers", "SELECT_TABLE", "allow")
     who = {(row["principal"], row["object"]): row for row in whole(marek, "access")}
@@ -111,32 +111,32 @@ def test_rows_are_in_the_words_of_the_console(marek: Caller, full: Shop) -> None
 
 @pytest.mark.parametrize("view", [view for view in ALL if view != "uses"])
 def test_later_changes_are_not_seen(marek: Caller, full: Shop, view: str) -> None:
-    told = splits(marek, view, 2)
-    before = [part(marek, told, split) for split in told["splits"]]
+    parts = splits(marek, view, 2)
+    before = [part(marek, parts, split) for split in parts["splits"]]
     full.take(full.tables["orders"], "SELECT_TABLE")
     full.allow(full.sales, "SELECT_TABLE")
     objects.drop(full.tables["plans"], **BY)
     objects.register(full.sales, [NewObject("table", "newest")], **BY)
-    assert [part(marek, told, split) for split in told["splits"]] == before
+    assert [part(marek, parts, split) for split in parts["splits"]] == before
     assert whole(marek, view) != [row for rows in before for row in rows]
 
 
 def test_windows_are_judged_by_one_moment(marek: Caller, full: Shop) -> None:
-    told = splits(marek, "access")
-    later = {**told, "at": (timezone.now() + timedelta(days=3)).isoformat()}
+    parts = splits(marek, "access")
+    later = {**parts, "at": (timezone.now() + timedelta(days=3)).isoformat()}
     membership = "demo/shop.sales.orders"
     members.join_group(people.ensure("group", "g"), user("bob"), **BY)
-    assert part(marek, told, told["splits"][0]) == part(marek, later, told["splits"][0])
-    assert membership in {row["object"] for row in part(marek, told, told["splits"][0])}
+    assert part(marek, parts, parts["splits"][0]) == part(marek, later, parts["splits"][0])
+    assert membership in {row["object"] for row in part(marek, parts, parts["splits"][0])}
 
 
 def test_as_of_a_revision_and_a_time(marek: Caller, full: Shop) -> None:
     before, moment = Counter.objects.get().revision, timezone.now()
     objects.drop(full.tables["plans"], **BY)
     for then in (before, moment.isoformat()):
-        told = splits(marek, "objects", as_of=then)
-        assert told["revision"] == before
-        assert "demo/shop.secret.plans" in {row["object"] for row in part(marek, told, told["splits"][0])}
+        parts = splits(marek, "objects", as_of=then)
+        assert parts["revision"] == before
+        assert "demo/shop.secret.plans" in {row["object"] for row in part(marek, parts, parts["splits"][0])}
 
 
 MAY = [
@@ -160,12 +160,12 @@ def test_who_may(full: Shop, who: str, codes: list[int]) -> None:
     duties.give(full.sales, "review_access", user("rita"), **BY)
     caller = Caller(token("user", who))
     made = splits(Caller(token("user", "marek")), "grants")
-    found = {view: get(caller, "splits", view=view, realm="demo").status_code for view in ALL}
-    assert found == expected
+    statuses = {view: get(caller, "splits", view=view, realm="demo").status_code for view in ALL}
+    assert statuses == expected
     ranged = {"realm": "demo", "after": 0, "upto": 10**6, "revision": made["revision"]}
     assert {view: get(caller, view, **ranged).status_code for view in ALL} == expected
-    told = {"realm": "demo", "revision": made["revision"]}
-    tried = {view: caller.send(f"{BASE}readings", {"view": view, **told}).status_code for view in ALL}
+    plan_body = {"realm": "demo", "revision": made["revision"]}
+    tried = {view: caller.send(f"{BASE}readings", {"view": view, **plan_body}).status_code for view in ALL}
     assert tried == {view: 201 if code == 200 else code for view, code in expected.items()}
 
 
@@ -181,8 +181,8 @@ def test_what_is_hidden_is_not_there(full: Shop) -> None:
 
 def test_no_realm_reads_like_a_hidden_one(full: Shop) -> None:
     bob = Caller(token("user", "stranger"))
-    told = [get(bob, "splits", view="objects", realm=realm).json() for realm in ("demo", "none")]
-    assert told[0] == told[1] and told[0]["status"] == 403
+    answers = [get(bob, "splits", view="objects", realm=realm).json() for realm in ("demo", "none")]
+    assert answers[0] == answers[1] and answers[0]["status"] == 403
 
 
 FILTERED = [
@@ -212,18 +212,18 @@ class TestNarrowTokens:
 
     @pytest.mark.parametrize("view", ALL)
     def test_it_reads_its_view(self, marek: Caller, view: str) -> None:
-        told = splits(marek, view, 2)
-        narrow = self.made(marek, told)
-        for split in told["splits"]:
-            assert part(narrow, told, split) == part(marek, told, split)
+        parts = splits(marek, view, 2)
+        narrow = self.made(marek, parts)
+        for split in parts["splits"]:
+            assert part(narrow, parts, split) == part(marek, parts, split)
 
     def test_and_nothing_else(self, marek: Caller, full: Shop) -> None:
-        told = splits(marek, "grants")
-        narrow = self.made(marek, told)
-        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": told["revision"]}
+        parts = splits(marek, "grants")
+        narrow = self.made(marek, parts)
+        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": parts["revision"]}
         refused = {
             "another view": get(narrow, "objects", **ranged),
-            "another revision": get(narrow, "grants", **{**ranged, "revision": told["revision"] - 1}),
+            "another revision": get(narrow, "grants", **{**ranged, "revision": parts["revision"] - 1}),
             "splits": get(narrow, "splits", view="grants", realm="demo"),
             "snapshot": get(narrow, "snapshot", realm="demo"),
             "explain": get(narrow, "explain", action="read", resource="demo/shop"),
@@ -239,24 +239,24 @@ class TestNarrowTokens:
         assert {what: answer.status_code for what, answer in refused.items()} == dict.fromkeys(refused, 403)
 
     def test_it_ends(self, marek: Caller, full: Shop) -> None:
-        told = splits(marek, "grants")
-        narrow = self.made(marek, told)
+        parts = splits(marek, "grants")
+        narrow = self.made(marek, parts)
         row = Token.objects.get(view="grants")
         assert row.expires is not None and row.expires - timezone.now() < timedelta(minutes=10)
         Token.objects.filter(view="grants").update(expires=timezone.now())
-        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": told["revision"]}
+        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": parts["revision"]}
         assert get(narrow, "grants", **ranged).status_code == 401
-        self.made(marek, told)
+        self.made(marek, parts)
         assert Token.objects.filter(view="grants").count() == 1
 
     def test_who_lost_the_right_reads_no_further(self, full: Shop) -> None:
         people.make_account("ada")
         duties.give(full.sales, "view_history", user("ada"), **BY)
         ada = Caller(token("user", "ada"))
-        told = splits(ada, "grants")
-        narrow = self.made(ada, told)
+        parts = splits(ada, "grants")
+        narrow = self.made(ada, parts)
         duties.take(full.sales, "view_history", user("ada"), **BY)
-        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": told["revision"]}
+        ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": parts["revision"]}
         assert get(narrow, "grants", **ranged).status_code == 403
 
 
@@ -350,8 +350,8 @@ def test_a_wrong_reading_is_told(marek: Caller, body: dict[str, Any]) -> None:
 
 
 def test_nul_bytes_and_strange_filters_find_nothing(marek: Caller) -> None:
-    told = splits(marek, "grants")
-    assert part(marek, told, told["splits"][0], holder="user:a\x00") == []
+    parts = splits(marek, "grants")
+    assert part(marek, parts, parts["splits"][0], holder="user:a\x00") == []
 
 
 def test_looking_at_all_of_it_is_recorded_once(marek: Caller) -> None:

@@ -139,8 +139,8 @@ def test_who_leaves_is_told_where_they_had_anything_and_where_everybody_belongs(
     before = revision()
     with change(DIRECTORY_LEFT, realm=None, by=OPERATOR) as current:
         leaving.end_access(current, user("ana"), by=AUTHORITY)
-    told = {top.realm: touched.since(top.realm_id, before).keys for top in (cdap, mine, others)}
-    assert told == {"cdap": tuple(keys("ana")), "mine": tuple(keys("ana")), "others": ()}
+    touched_ids = {top.realm: touched.since(top.realm_id, before).keys for top in (cdap, mine, others)}
+    assert touched_ids == {"cdap": tuple(keys("ana")), "mine": tuple(keys("ana")), "others": ()}
 
 
 def test_what_a_console_of_before_wrote_is_told_of_the_realm_of_its_change(cdap: Node) -> None:

@@ -155,9 +155,9 @@ def test_every_operation_is_decided_by_the_law(trino: Caller) -> None:
     wrong = {}
     for operation, resource, action, expected in ROWS:
         who = {"r": "ana", "w": "wim", "m": "marek"}
-        found = "".join(key for key, name in who.items() if may(trino, name, operation, resource, **action))
-        if found != expected.replace("o", ""):
-            wrong[operation] = found
+        allowed = "".join(key for key, name in who.items() if may(trino, name, operation, resource, **action))
+        if allowed != expected.replace("o", ""):
+            wrong[operation] = allowed
         assert not may(trino, "stranger", operation, resource, **action), operation
     assert wrong == {}
 
@@ -228,7 +228,7 @@ def test_row_filters_and_column_masks_are_none(trino: Caller) -> None:
     masks = trino.send(
         "/v1/data/trino/batchColumnMasks", asked("ana", "GetColumnMask", filterResources=[column])
     )
-    assert [one.json() for one in (filters, mask, masks)] == [{"result": []}, {}, {"result": []}]
+    assert [response.json() for response in (filters, mask, masks)] == [{"result": []}, {}, {"result": []}]
 
 
 def test_the_address_names_the_metalake_and_what_its_catalogs_are_called(trino: Caller) -> None:

@@ -81,9 +81,9 @@ def test_no_stale_answer_after_a_commit_is_acknowledged(
         while not select.select([flipper.stdout], [], [], 0)[0]:
             may_read()  # while the other commits: what is kept now must not outlive the commit
             beside += 1
-        told = flipper.stdout.readline().strip()
-        if may_read() != (told == "allowed"):
-            stale.append((number, told))
+        answer = flipper.stdout.readline().strip()
+        if may_read() != (answer == "allowed"):
+            stale.append((number, answer))
     assert stale == []
     assert beside > flips / 4, "the two hardly ever worked at once"
 

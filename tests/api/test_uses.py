@@ -67,8 +67,11 @@ def test_the_last_use_of_an_object_and_of_a_person(shop: Shop, job: Caller) -> N
     last = uses.last_use(shop.tables["orders"])
     assert last is not None
     assert str(last.principal) == "user:olivia"
-    found = uses.last_uses(user("ana"), [shop.realm.realm_id])
-    assert [item.securable_id for item in found] == [shop.tables["items"].id, shop.tables["orders"].id]
+    last_by_object = uses.last_uses(user("ana"), [shop.realm.realm_id])
+    assert [item.securable_id for item in last_by_object] == [
+        shop.tables["items"].id,
+        shop.tables["orders"].id,
+    ]
 
 
 def test_a_clock_that_is_ahead_is_not_believed(shop: Shop, job: Caller) -> None:
@@ -95,8 +98,10 @@ def test_people_report_only_their_own_uses(shop: Shop, job: Caller) -> None:
 
 def test_a_service_account_tells_of_those_its_jobs_ran_for(shop: Shop) -> None:
     connect = Caller(tokens.create(admitted_service("connect"), scopes=("report",)))
-    told = [{**READ, "principal": name} for name in ("user:ana", "olivia", "user:nobody", "service:connect")]
-    assert tell(connect, *told).status_code == 202
+    reports = [
+        {**READ, "principal": name} for name in ("user:ana", "olivia", "user:nobody", "service:connect")
+    ]
+    assert tell(connect, *reports).status_code == 202
     assert sorted(who for _, who, *_ in kept()) == ["service:connect", "user:ana", "user:olivia"]
     assert not Principal.objects.filter(name="nobody").exists()
 
@@ -202,9 +207,9 @@ def test_who_may_not_tell(shop: Shop, job: Caller) -> None:
 
 
 def test_the_number_of_queries_does_not_grow(shop: Shop, job: Caller) -> None:
-    def count(*told: dict[str, Any]) -> int:
+    def count(*reports: dict[str, Any]) -> int:
         with CaptureQueriesContext(connection) as seen:
-            assert tell(job, *told).status_code == 202
+            assert tell(job, *reports).status_code == 202
         return len(seen)
 
     count(READ)

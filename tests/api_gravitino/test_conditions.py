@@ -245,8 +245,8 @@ def names(town: Town, asked: Asked, who: str = WHO) -> list[str] | None:
     if reply.status == 403:
         return None
     assert reply.told == OK
-    found: list[str] = reply.body.get("names", [])
-    return found or [item["name"] for item in reply.body.get("identifiers", [])]
+    names_: list[str] = reply.body.get("names", [])
+    return names_ or [item["name"] for item in reply.body.get("identifiers", [])]
 
 
 ALL = {

@@ -241,9 +241,9 @@ def test_functions(rel: Any) -> None:
     param = FunctionParams.of("x", Types.IntegerType.get())
     spark = SQLImpl(FunctionImpl.RuntimeType.SPARK, "x + 1")
     trino = SQLImpl(FunctionImpl.RuntimeType.TRINO, "x + 1")
-    one = FunctionDefinitions.of([param], Types.IntegerType.get(), [spark])
+    definition = FunctionDefinitions.of([param], Types.IntegerType.get(), [spark])
     none = FunctionDefinitions.of([], Types.IntegerType.get(), [spark])
-    assert functions.register_function(fn, "c", FunctionType.SCALAR, True, [one]).name() == "fn"
+    assert functions.register_function(fn, "c", FunctionType.SCALAR, True, [definition]).name() == "fn"
     assert [str(function) for function in functions.list_functions(space("s1"))] == ["s1.fn"]
     assert [info.name() for info in functions.list_function_infos(space("s1"))] == ["fn"]
     assert functions.get_function(fn).deterministic() is True
@@ -351,10 +351,12 @@ def test_users_groups_and_roles(lake: Lake, rel: Any) -> None:
     role = owner.create_role("r1", {"k": "v"}, wanted)
     assert (role.name(), role.properties()) == ("r1", {"k": "v"})
     assert owner.create_role("r2", None, []).securable_objects() == []
-    told = {object_.full_name(): object_.privileges() for object_ in owner.get_role("r1").securable_objects()}
-    assert told["rel.s1.t1"] == [may("SELECT_TABLE")]
-    assert len(told) == len(told["rel"]) == 2
-    assert all(item in told["rel"] for item in (may("USE_CATALOG"), may_not("CREATE_SCHEMA")))
+    privileges = {
+        object_.full_name(): object_.privileges() for object_ in owner.get_role("r1").securable_objects()
+    }
+    assert privileges["rel.s1.t1"] == [may("SELECT_TABLE")]
+    assert len(privileges) == len(privileges["rel"]) == 2
+    assert all(item in privileges["rel"] for item in (may("USE_CATALOG"), may_not("CREATE_SCHEMA")))
     assert owner.list_role_names() == ["r1", "r2"]
     assert owner.grant_roles_to_user(["r1", "r2"], "u1").roles() == ["r1", "r2"]
     assert owner.grant_roles_to_group(["r1"], "g1").roles() == ["r1"]

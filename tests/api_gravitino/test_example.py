@@ -241,8 +241,8 @@ NAMED = {
 def test_a_name_has_the_parts_of_its_type(kinds: Lake, type_: str, name: str, privilege: str) -> None:
     allowed = [{"name": privilege, "condition": "ALLOW"}]
     on = [{"type": type_, "fullName": name, "privileges": allowed}]
-    told = kinds.make("/roles", {"name": "names", "securableObjects": on})["role"]["securableObjects"]
-    assert [(item["type"], item["fullName"]) for item in told] == [(type_, name)]
+    role = kinds.make("/roles", {"name": "names", "securableObjects": on})["role"]["securableObjects"]
+    assert [(item["type"], item["fullName"]) for item in role] == [(type_, name)]
     for wrong in (f"{name}.more", name.rpartition(".")[0] or ""):
         assert kinds.send("GET", f"/owners/{type_}/{wrong}").status in (400, 404)
         reply = kinds.send(

@@ -59,10 +59,10 @@ def test_absent_and_forbidden_look_the_same(shop: Lake) -> None:
         if kind != "catalogs":
             body: dict[str, Any] = {"name": there}
             shop.make(f"/{kind}", body)
-        one = shop.send("GET", f"/{kind}/{there}", who="ana")
+        single = shop.send("GET", f"/{kind}/{there}", who="ana")
         other = shop.send("GET", f"/{kind}/{absent}", who="ana")
-        assert one.told == other.told == FORBIDDEN
-        assert one.body["message"].replace(there, absent) == other.body["message"]
+        assert single.told == other.told == FORBIDDEN
+        assert single.body["message"].replace(there, absent) == other.body["message"]
         assert shop.send("GET", f"/{kind}/{absent}").status == 404
 
 
@@ -71,8 +71,8 @@ def test_an_absent_metalake_is_one_that_does_not_admit(shop: Lake) -> None:
         absent = shop.site.send(method, f"/api/metalakes/nowhere{path}", {}, who="ana")
         foreign = shop.send(method, path, {}, who="stranger")
         assert absent.told == foreign.told == FORBIDDEN
-        told = absent.body["message"].replace("nowhere", shop.name).replace("ana", "stranger")
-        assert told == foreign.body["message"]
+        message = absent.body["message"].replace("nowhere", shop.name).replace("ana", "stranger")
+        assert message == foreign.body["message"]
 
 
 def test_rights_come_before_what_is_disabled_absent_or_wrong(shop: Lake) -> None:
@@ -135,8 +135,12 @@ def test_privileges_of_a_role(shop: Lake) -> None:
     assert shop.send("PUT", "/permissions/roles/r/table/rel.s.x/grant", deny).told == gone("MetadataObject")
     assert shop.send("PUT", "/permissions/roles/r/nothing/rel.s.t/grant", deny).told == ILLEGAL
     wanted = [{"type": "schema", "fullName": "rel.s", "privileges": [_one("USE_SCHEMA")]}]
-    told = shop.send("PUT", "/permissions/roles/r", {"overrides": wanted}).body["role"]["securableObjects"]
-    assert [(item["fullName"], item["privileges"]) for item in told] == [("rel.s", [_one("use_schema")])]
+    securables = shop.send("PUT", "/permissions/roles/r", {"overrides": wanted}).body["role"][
+        "securableObjects"
+    ]
+    assert [(item["fullName"], item["privileges"]) for item in securables] == [
+        ("rel.s", [_one("use_schema")])
+    ]
     absent = [{**wanted[0], "fullName": "rel.x"}]
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": absent}).told == gone("MetadataObject")
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).body["role"]["securableObjects"] == []
@@ -146,9 +150,9 @@ def test_of_an_allow_and_a_denial_at_once_one_wins(shop: Lake) -> None:
     shop.role("r")
     on = "/permissions/roles/r/table/rel.s.t/grant"
     for _ in range(5):
-        told: list[Any] = []
+        responses: list[Any] = []
 
-        def send(condition: str, told: list[Any] = told) -> None:
+        def send(condition: str, told: list[Any] = responses) -> None:
             site = Site(shop.site.url)
             body = {"privileges": [_one("SELECT_TABLE", condition)]}
             told.append(site.send("PUT", f"{shop.path}{on}", body).told)
@@ -159,7 +163,7 @@ def test_of_an_allow_and_a_denial_at_once_one_wins(shop: Lake) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(told, key=str) == [OK, illegal("Privilege")]
+        assert sorted(responses, key=str) == [OK, illegal("Privilege")]
         assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).told == OK
 
 
@@ -216,8 +220,8 @@ def test_a_role_is_not_made_of_what_holds_no_privileges(shop: Lake, type: str, n
 def test_an_older_name_is_echoed_and_counts_as_the_same(lake: Lake) -> None:
     lake.make("/catalogs", {"name": "md", "type": "model", "provider": "model"})
     lake.role("r", "allow CREATE_MODEL catalog md")
-    told = lake.send("GET", "/roles/r").body["role"]["securableObjects"][0]["privileges"]
-    assert told == [_one("create_model")]
+    securables = lake.send("GET", "/roles/r").body["role"]["securableObjects"][0]["privileges"]
+    assert securables == [_one("create_model")]
     deny = {"privileges": [_one("register_model", "deny")]}
     assert lake.send("PUT", "/permissions/roles/r/catalog/md/grant", deny).told == illegal("Privilege")
     other = {"privileges": [_one("register_model")]}
@@ -497,8 +501,8 @@ def test_nested_schemas(shop: Lake) -> None:
     assert shop.send("GET", f"{schemas}/a:b", who="ana").told == OK
     assert shop.send("GET", f"{schemas}/a:none", who="ana").told == gone("Schema")
     assert shop.send("GET", f"{schemas}/s", who="ana").told == FORBIDDEN
-    for parent, told in (("a", OK), ("a:none", gone("Schema")), ("s", FORBIDDEN), ("none", FORBIDDEN)):
-        assert shop.send("GET", f"{schemas}?parentSchema={parent}", who="ana").told == told
+    for parent, expected in (("a", OK), ("a:none", gone("Schema")), ("s", FORBIDDEN), ("none", FORBIDDEN)):
+        assert shop.send("GET", f"{schemas}?parentSchema={parent}", who="ana").told == expected
     assert shop.send("PUT", "/owners/schema/rel.a", {"name": "ana", "type": "user"}).told == OK
     assert shop.send("POST", schemas, {"name": "a:d"}, who="ana").told == OK
     assert shop.send("POST", schemas, {"name": "d"}, who="ana").told == FORBIDDEN
@@ -519,8 +523,8 @@ def test_topics(lake: Lake) -> None:
         {"@type": "updateComment", "newComment": "d"},
         {"@type": "setProperty", "property": "a", "value": "b"},
     ]
-    told = lake.send("PUT", f"{topics}/t", {"updates": updates}).body["topic"]
-    assert (told["comment"], told["properties"]) == ("d", {"a": "b"})
+    topic = lake.send("PUT", f"{topics}/t", {"updates": updates}).body["topic"]
+    assert (topic["comment"], topic["properties"]) == ("d", {"a": "b"})
     assert _names(lake.send("GET", topics)) == ["t"]
     assert lake.send("DELETE", f"{topics}/t").body["dropped"] is True
 
@@ -556,8 +560,8 @@ def test_tags_on_columns_and_from_above(shop: Lake) -> None:
     assert shop.send("POST", column, put).told == (409, 1004, "TagAlreadyAssociatedException")
     assert shop.send("POST", "/objects/column/rel.s.t.none/tags", put).told == gone("MetadataObject")
     assert shop.send("POST", "/tags/catalog/rel", {"tagsToAdd": ["gold"]}).told == OK
-    told = shop.send("GET", f"{column}?details=true").body["tags"]
-    assert {item["name"]: item["inherited"] for item in told} == {"pii": False, "gold": True}
+    tags = shop.send("GET", f"{column}?details=true").body["tags"]
+    assert {item["name"]: item["inherited"] for item in tags} == {"pii": False, "gold": True}
     assert shop.send("GET", "/objects/table/rel.s.t/tags").body["names"] == ["gold"]
     objects = shop.send("GET", "/tags/pii/objects").body["metadataObjects"]
     assert objects == [{"fullName": "rel.s.t.a", "type": "column"}]
@@ -572,10 +576,10 @@ def test_tags_on_columns_and_from_above(shop: Lake) -> None:
 
 def test_partition_statistics(shop: Lake) -> None:
     on = "/objects/table/rel.s.t/statistics/partitions"
-    one = {"partitionName": "p", "statistics": {"custom-rows": 3}}
-    assert shop.send("PUT", on, {"updates": [one]}).told == OK
-    told = shop.send("GET", f"{on}?from=a&to=z").body["partitionStatistics"]
-    assert [(item["partitionName"], item["statistics"][0]["value"]) for item in told] == [("p", 3)]
+    single = {"partitionName": "p", "statistics": {"custom-rows": 3}}
+    assert shop.send("PUT", on, {"updates": [single]}).told == OK
+    statistics = shop.send("GET", f"{on}?from=a&to=z").body["partitionStatistics"]
+    assert [(item["partitionName"], item["statistics"][0]["value"]) for item in statistics] == [("p", 3)]
     assert shop.send("GET", f"{on}?from=q").body["partitionStatistics"] == []
     gone_ = {"partitionName": "p", "statisticNames": ["custom-rows"]}
     assert shop.send("POST", on, {"drops": [gone_]}).body["dropped"] is True

@@ -23,10 +23,10 @@ def test_version_and_configs(site: Site) -> None:
         "code": 0,
         "version": {"version": "1.3.1", "compileDate": "", "gitCommit": ""},
     }
-    told = site.send("GET", "/configs", who=None)
-    assert told.status == 200
-    assert told.body["gravitino.schema.separator"] == ":"
-    assert "gravitino.authorization.serviceAdmins" not in told.body
+    response = site.send("GET", "/configs", who=None)
+    assert response.status == 200
+    assert response.body["gravitino.schema.separator"] == ":"
+    assert "gravitino.authorization.serviceAdmins" not in response.body
     assert site.send("GET", "/configs").body["gravitino.authorization.serviceAdmins"] == ADMIN
     me = {"code": 0, "principal": ADMIN, "serviceAdmin": True}
     assert site.send("GET", "/api/authn/me").body == me

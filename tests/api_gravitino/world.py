@@ -143,18 +143,18 @@ class Lake:
 
 def beside(work: Callable[[], Any]) -> Any:
     """Do something in the database that commits, as an operator at the machine's own shell would."""
-    found: list[Any] = []
+    neighbours: list[Any] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            neighbours.append(work())
         finally:
             connection.close()
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    return found[0]
+    return neighbours[0]
 
 
 def may(name: str) -> Privilege:

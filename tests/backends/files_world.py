@@ -98,8 +98,8 @@ def _fail(error: OSError) -> None:
 
 def shown(root: Path) -> dict[str, str]:
     """The list of a folder and of everything in it by path, as `getfacl` tells it; links are not followed."""
-    found = subprocess.run(["getfacl", "-RPnpE", root], capture_output=True, check=True)
-    blocks = found.stdout.decode("utf-8", "surrogateescape").strip().split("\n\n")
+    result = subprocess.run(["getfacl", "-RPnpE", root], capture_output=True, check=True)
+    blocks = result.stdout.decode("utf-8", "surrogateescape").strip().split("\n\n")
     lines = [[line for line in block.splitlines() if line] for block in blocks]
     return {
         each[0].removeprefix("# file: "): "\n".join(line for line in each if not line.startswith("#"))
@@ -196,8 +196,8 @@ class PosixSite:
         )
 
     def entries(self, folder: Path) -> list[str]:
-        found = subprocess.run(["getfacl", "-cpE", folder], capture_output=True, text=True, check=True)
-        return found.stdout.splitlines()
+        result = subprocess.run(["getfacl", "-cpE", folder], capture_output=True, text=True, check=True)
+        return result.stdout.splitlines()
 
     def may(self, person: str, word: str, schema: str, table: str) -> bool:
         deed = reads if WORDS[word] == "READ" else writes
@@ -311,8 +311,8 @@ class HdfsSite:
 
     def walk(self, path: str) -> Iterator[str]:
         yield path
-        found = self.server.call("GET", path, "LISTSTATUS")["FileStatuses"]["FileStatus"]
-        for item in found:
+        statuses = self.server.call("GET", path, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+        for item in statuses:
             if item["pathSuffix"]:
                 yield from self.walk(f"{path}/{item['pathSuffix']}")
 
@@ -333,8 +333,8 @@ class HdfsSite:
         }
 
     def marks(self, path: str) -> list[object]:
-        found = self.server.call("GET", path, "GETXATTRS", encoding="text")["XAttrs"]
-        return [item for item in found if not item["name"].endswith(".kept")]
+        attributes = self.server.call("GET", path, "GETXATTRS", encoding="text")["XAttrs"]
+        return [item for item in attributes if not item["name"].endswith(".kept")]
 
     def foreign(self) -> set[Foreign]:
         return set(look(self).foreign)

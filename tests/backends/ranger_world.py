@@ -41,7 +41,7 @@ def table(database: str, name: str, column: str = "*") -> dict[str, Any]:
 
 
 def item(access: str, **holders: list[str]) -> dict[str, Any]:
-    return {"accesses": [{"type": one, "isAllowed": True} for one in access.split()], **holders}
+    return {"accesses": [{"type": word, "isAllowed": True} for word in access.split()], **holders}
 
 
 class RangerSite:
@@ -120,34 +120,34 @@ class RangerSite:
     def foreign(self) -> set[Foreign]:
         """What stands in policies that do not bear our label, read past the backend."""
         schema = "database" if self.type is HIVE else "schema"
-        found = set()
+        rights = set()
         for policy in self.server.policies(self.service):
             if not policy["policyLabels"]:
                 path = policy["resources"][schema]["values"][0], policy["resources"]["table"]["values"][0]
                 for given in policy["policyItems"]:
-                    found |= {
+                    rights |= {
                         Foreign(Right("table", path, access["type"]), user, f"policy {policy['name']}")
                         for user in given.get("users", ())
                         for access in given["accesses"]
                     }
-        return found
+        return rights
 
     def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
         name = self.identity.role_name(key)
         policy = self.our_policy(*(taken or given).path)
         items = list(policy["policyItems"])
         if taken:
-            for one in items:
-                if name in one["roles"]:
-                    one["accesses"] = [has for has in one["accesses"] if has["type"] != taken.right]
-            items = [one for one in items if one["accesses"]]
+            for accessor in items:
+                if name in accessor["roles"]:
+                    accessor["accesses"] = [has for has in accessor["accesses"] if has["type"] != taken.right]
+            items = [item for item in items if item["accesses"]]
         if given:
             items.append(item(given.right, roles=[name]))
         self.server.put_policy({**policy, "policyItems": items})
 
     def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
         role = self.our_role(key)
-        others = [one for one in role["users"] if one["name"] != person]
+        others = [user for user in role["users"] if user["name"] != person]
         self.server.put_role({**role, "users": [*others, {"name": person}] if joins else others})
 
     def may(self, person: str, word: str, schema: str, name: str) -> bool:
@@ -156,8 +156,8 @@ class RangerSite:
         return plugin.allows(person, WORDS[self.type.code][word], self.values(schema, name, "x"))
 
     def calls(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = self.server.by_hand("calls")
-        return found
+        requests: list[dict[str, str]] = self.server.by_hand("calls")
+        return requests
 
     def fail(self, how: str, method: str = "*", path: str = "/service/", **more: Any) -> None:
         self.server.by_hand("fail", how=how, method=method, path=path, **more)
@@ -192,4 +192,4 @@ class RangerSite:
 
 def errors_of(site: RangerSite, desired: Desired) -> list[Exception]:
     """What goes wrong when something is made true."""
-    return [one.error for one in settle(site, desired) if one.error]
+    return [outcome.error for outcome in settle(site, desired) if outcome.error]

@@ -49,7 +49,7 @@ def ana(site):
 
 
 def id_of(site, table):
-    return {found.path: found.id for found in look(site).objects}["sales", table]
+    return {object_.path: object_.id for object_ in look(site).objects}["sales", table]
 
 
 class TestMariaDB(Contract):
@@ -104,9 +104,9 @@ def test_an_underscore_in_a_databases_name_is_no_pattern(site):
 
 def test_a_pattern_that_others_granted_is_shown_as_one_and_can_be_taken(site, ana):
     site.do(f"GRANT SELECT ON `sal__`.* TO {site.account(ana)}")
-    [found] = look(site).foreign
-    assert (found.right.kind, found.right.right) == ("catalog", "SELECT ON sal__.*")
-    settle(site, wanted({}), orders=[Order(found)])
+    [foreign] = look(site).foreign
+    assert (foreign.right.kind, foreign.right.right) == ("catalog", "SELECT ON sal__.*")
+    settle(site, wanted({}), orders=[Order(foreign)])
     assert look(site).foreign == ()
 
 
@@ -142,9 +142,9 @@ def test_every_account_of_a_name_gets_the_same(site, ana):
 def test_what_each_account_of_a_name_was_given_by_others_is_told_apart(site, ana):
     site.do(f"CREATE USER {site.account(ana, 'localhost')}")
     site.do(f"GRANT SELECT ON sales.orders TO {site.account(ana, 'localhost')}")
-    [found] = look(site).foreign
-    assert found.holder == f"{ana}@localhost"
-    settle(site, wanted({}), orders=[Order(found)])
+    [foreign] = look(site).foreign
+    assert foreign.holder == f"{ana}@localhost"
+    settle(site, wanted({}), orders=[Order(foreign)])
     assert look(site).foreign == ()
 
 
@@ -186,9 +186,9 @@ def test_a_role_of_ours_in_anothers_hands_is_foreign(site, ana):
     with connection.cursor() as cursor:
         cursor.execute(f"GRANT `{own}` TO {site.account(bo)}")
     connection.close()
-    [found] = look(site).foreign
-    assert (found.right.kind, found.holder) == ("role", bo)
-    settle(site, wanted({"r": READ}, r={ana}), orders=[Order(found)])
+    [foreign] = look(site).foreign
+    assert (foreign.right.kind, foreign.holder) == ("role", bo)
+    settle(site, wanted({"r": READ}, r={ana}), orders=[Order(foreign)])
     assert look(site).foreign == ()
 
 
@@ -200,12 +200,12 @@ def test_a_role_that_others_gave_to_one_of_ours_is_foreign(site, ana, own):
     site.do("GRANT SELECT ON sales.orders TO theirs")
     site.do(f"GRANT theirs TO `{ours}`")
     assert site.may(ana, "SELECT", "sales", "orders")
-    [found] = [item for item in look(site).foreign if item.holder == ours]
-    assert found.right == Right("role", ("theirs",), "MEMBER")
+    [foreign] = [item for item in look(site).foreign if item.holder == ours]
+    assert foreign.right == Right("role", ("theirs",), "MEMBER")
     settle(site, desired)
-    assert found in look(site).foreign
+    assert foreign in look(site).foreign
     site.do(f"GRANT theirs TO {site.pusher}@localhost WITH ADMIN OPTION")
-    assert [item.error for item in settle(site, desired, orders=[Order(found)])] == [None]
+    assert [item.error for item in settle(site, desired, orders=[Order(foreign)])] == [None]
     assert not site.may(ana, "SELECT", "sales", "orders")
     assert_settled(site, desired)
 
@@ -246,10 +246,10 @@ def test_a_name_that_may_be_two_accounts_is_not_taken_from(site, ana):
         )
     site._people.append(f"{ana}@here")
     site.do(f"GRANT SELECT ON sales.orders TO {site.account(ana + '@here')}")
-    [found] = look(site).foreign
-    [outcome] = settle(site, wanted({}), orders=[Order(found)])
+    [foreign] = look(site).foreign
+    [outcome] = settle(site, wanted({}), orders=[Order(foreign)])
     assert "may be" in str(outcome.error)
-    assert look(site).foreign == (found,)
+    assert look(site).foreign == (foreign,)
 
 
 def test_a_role_and_an_account_of_one_name_are_told_apart(site, ana):

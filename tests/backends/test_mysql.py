@@ -30,11 +30,11 @@ KEYS = ("role:17", "rights:0123456789abcdef", *(f"role {name}" for name in ODD_N
 def test_a_role_bears_its_key_in_an_attribute_as_its_name_is_short(key: str) -> None:
     name = Named("acme", "backend-1").role_name(key)
     assert len(name) <= 32
-    said = re.fullmatch(
+    statement = re.fullmatch(
         r"CREATE USER IF NOT EXISTS `(.*)` ACCOUNT LOCK ATTRIBUTE '(.*)'", MYSQL.make(name, key), re.S
     )
-    assert said is not None and said[1] == name
-    unescaped = re.sub(r"\\(.)|''", lambda found: found[1] or "'", said[2])  # as the server reads a text
+    assert statement is not None and statement[1] == name
+    unescaped = re.sub(r"\\(.)|''", lambda match: match[1] or "'", statement[2])  # as the server reads a text
     assert json.loads(unescaped) == {"lakewarden": key}
 
 

@@ -74,13 +74,13 @@ def test_the_page_writes_a_backend_in_about_a_hundred_lines(tmp_path: Path) -> N
 @pytest.mark.seed("S4-015")
 def test_the_page_names_every_kind_that_is_built_in_and_what_it_is_connected_to() -> None:
     rows = re.findall(r"^\| (`.*?`) \|[^|]*\| ([^|]*) \|", PAGE, re.M)
-    told = {code: where for cell, where in rows for code in re.findall(r"`([^`]+)`", cell)}
+    stated = {code: where for cell, where in rows for code in re.findall(r"`([^`]+)`", cell)}
     built = kinds.built()
-    assert built.keys() == told.keys()
+    assert built.keys() == stated.keys()
     for code, kind in built.items():
         # a row of several kinds names those that differ
         where = next(
-            (part for part in told[code].split(";") if f"`{code}`" in part), told[code].split(";")[0]
+            (part for part in stated[code].split(";") if f"`{code}`" in part), stated[code].split(";")[0]
         )
         assert ("whole realm" in where) is kind.whole_realm, code
 

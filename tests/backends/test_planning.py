@@ -203,14 +203,14 @@ CASES = {
 
 @pytest.mark.parametrize(("desired", "observed", "steps", "counts"), CASES.values(), ids=CASES.keys())
 def test_plan(desired, observed, steps, counts):
-    found = plan(desired, observed)
-    assert told(found.steps) == steps
-    assert (found.missing, found.extra, found.in_sync) == counts
+    plan_ = plan(desired, observed)
+    assert told(plan_.steps) == steps
+    assert (plan_.missing, plan_.extra, plan_.in_sync) == counts
 
 
 def test_a_new_role_says_what_it_is_for():
-    found = plan(Desired(roles(r={A}), {}, {"r": "role reader"}), seen({}))
-    assert found.steps[0].label == "role reader"
+    plan_ = plan(Desired(roles(r={A}), {}, {"r": "role reader"}), seen({}))
+    assert plan_.steps[0].label == "role reader"
 
 
 def random_world(rng: random.Random) -> tuple[dict[str, frozenset[Right]], dict[str, frozenset[str]]]:
@@ -222,7 +222,7 @@ def random_world(rng: random.Random) -> tuple[dict[str, frozenset[Right]], dict[
 
 def amiss_of(rng, groups):
     return {
-        key: frozenset(item for item in sorted(found) if rng.random() < 0.2) for key, found in groups.items()
+        key: frozenset(item for item in sorted(items) if rng.random() < 0.2) for key, items in groups.items()
     }
 
 
@@ -288,30 +288,30 @@ def world(seed: int) -> tuple[Desired, Observation]:
 
 def test_done_means_in_sync():
     for desired, observed in worlds():
-        found = plan(desired, observed)
-        again = plan(desired, done(observed, found.steps))
+        plan_ = plan(desired, observed)
+        again = plan(desired, done(observed, plan_.steps))
         assert again.steps == ()
-        assert again.extra == (0 if observed.complete else found.extra)
+        assert again.extra == (0 if observed.complete else plan_.extra)
         if observed.complete:
             assert again.missing == 0
-            assert again.in_sync == found.in_sync + found.missing
+            assert again.in_sync == plan_.in_sync + plan_.missing
 
 
 def test_no_steps_means_in_sync_and_the_other_way_round():
     for desired, observed in worlds():
-        found = plan(desired, observed)
+        plan_ = plan(desired, observed)
         if observed.complete:
-            idle = {step.kind for step in found.steps} <= {"make_role", "drop_role"}
-            assert idle == (found.missing == found.extra == 0)
+            idle = {step.kind for step in plan_.steps} <= {"make_role", "drop_role"}
+            assert idle == (plan_.missing == plan_.extra == 0)
 
 
 def test_nothing_is_removed_unless_all_was_read():
     for desired, observed in worlds():
-        found = plan(desired, observed)
+        plan_ = plan(desired, observed)
         if not observed.complete:
-            assert not any(step.removes or step.kind == "drop_role" for step in found.steps)
+            assert not any(step.removes or step.kind == "drop_role" for step in plan_.steps)
         else:
-            assert sum(step.removes for step in found.steps) == found.extra
+            assert sum(step.removes for step in plan_.steps) == plan_.extra
 
 
 def test_nobody_gets_what_was_never_decided_for_them_though_not_all_was_read():
@@ -339,29 +339,29 @@ def test_nobody_is_without_what_they_keep_at_any_moment(unchanged):
         else:
             there = {key: who for key, who in observed.members.items() if key in desired.roles}
             desired = Desired(desired.roles, there)
-        found = plan(desired, observed)
-        before, after = effective(observed), effective(done(observed, found.steps))
-        for at in range(len(found.steps)):
-            now = effective(done(observed, found.steps[:at]))
+        plan_ = plan(desired, observed)
+        before, after = effective(observed), effective(done(observed, plan_.steps))
+        for at in range(len(plan_.steps)):
+            now = effective(done(observed, plan_.steps[:at]))
             assert all(before[person] & after[person] <= now[person] for person in PEOPLE)
 
 
 def test_nobody_has_more_at_any_moment_than_before_and_after_together():
     for desired, observed in worlds():
-        found = plan(desired, observed)
-        before, after = effective(observed), effective(done(observed, found.steps))
-        for at in range(len(found.steps)):
-            now = effective(done(observed, found.steps[:at]))
+        plan_ = plan(desired, observed)
+        before, after = effective(observed), effective(done(observed, plan_.steps))
+        for at in range(len(plan_.steps)):
+            now = effective(done(observed, plan_.steps[:at]))
             assert all(now[person] <= before[person] | after[person] for person in PEOPLE)
 
 
 def test_that_holds_whatever_fails_on_the_way():
     for desired, observed in worlds():
-        found = plan(desired, observed)
-        rng = random.Random(str(found))
-        before, after = effective(observed), effective(done(observed, found.steps))
+        plan_ = plan(desired, observed)
+        rng = random.Random(str(plan_))
+        before, after = effective(observed), effective(done(observed, plan_.steps))
         went, failed = [], []
-        for step in found.steps:
+        for step in plan_.steps:
             (failed if rng.random() < 0.3 or waits_for(step, failed) else went).append(step)
         now = effective(done(observed, tuple(went)))
         assert all(now[person] <= before[person] | after[person] for person in PEOPLE)
@@ -369,10 +369,10 @@ def test_that_holds_whatever_fails_on_the_way():
 
 def test_order_of_what_was_read_plays_no_part():
     for desired, observed in worlds():
-        found: Plan = plan(desired, observed)
+        plan_: Plan = plan(desired, observed)
         turned = replace(
             observed,
             roles=dict(reversed(observed.roles.items())),
             members=dict(reversed(observed.members.items())),
         )
-        assert plan(Desired(dict(reversed(desired.roles.items())), desired.members), turned) == found
+        assert plan(Desired(dict(reversed(desired.roles.items())), desired.members), turned) == plan_

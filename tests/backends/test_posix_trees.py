@@ -300,10 +300,10 @@ def test_one_fileset_inside_of_another_keeps_its_own_rights(lake, orders):
 def test_who_needs_no_entry_is_told(lake, orders):
     os.chown(orders / "all.csv", 5, 60)
     lake.folder("sales", "costs").chmod(0o755)
-    told = {(bypass.path, bypass.holder, bypass.what) for bypass in look(lake).bypasses}
-    assert (("sales", "orders"), "games", "owns files or folders in it") in told
-    assert (("sales", "costs"), "everybody", "READ, ENTER by the bits for others") in told
-    assert not any(path == ("sales", "orders") and holder == "everybody" for path, holder, _ in told)
+    bypasses = {(bypass.path, bypass.holder, bypass.what) for bypass in look(lake).bypasses}
+    assert (("sales", "orders"), "games", "owns files or folders in it") in bypasses
+    assert (("sales", "costs"), "everybody", "READ, ENTER by the bits for others") in bypasses
+    assert not any(path == ("sales", "orders") and holder == "everybody" for path, holder, _ in bypasses)
 
 
 def test_a_second_worker_waits_and_gives_up_in_time(lake, monkeypatch):
@@ -315,8 +315,8 @@ def test_a_second_worker_waits_and_gives_up_in_time(lake, monkeypatch):
 
 
 def test_checks_say_what_is_wrong(lake):
-    told = [item.text for item in lake.backend().check() if not item.ok]
-    assert [text for text in told if "lacks CAP_SYS_ADMIN" not in text] == []
+    problems = [item.text for item in lake.backend().check() if not item.ok]
+    assert [text for text in problems if "lacks CAP_SYS_ADMIN" not in text] == []
     lake.root.chmod(0o755)
     assert any("keeps nobody out" in item.text for item in lake.backend().check())
 
@@ -340,8 +340,8 @@ def test_a_url_that_is_none_is_refused(url):
 
 @pytest.mark.parametrize("holds", ["filesets", "tables"])
 def test_what_a_form_says_is_in_the_url_and_comes_back(holds):
-    said = {"folder": "/srv/große see", "holds": holds}
-    assert posix.KIND.parts(posix.KIND.address(said)) == said
+    parts = {"folder": "/srv/große see", "holds": holds}
+    assert posix.KIND.parts(posix.KIND.address(parts)) == parts
 
 
 def test_folders_may_be_tables(lake, orders):

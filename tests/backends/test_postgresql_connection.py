@@ -27,7 +27,7 @@ def test_who_can_do_it_anyway_is_told(shop, ana):
     shop.do("GRANT {} TO {}", boss, nobody)
     shop.do("GRANT SELECT ON sales.costs TO PUBLIC")
     shop.do("GRANT CONNECT ON DATABASE {} TO PUBLIC", shop.database)
-    found = set(look(shop).bypasses)
+    bypasses = set(look(shop).bypasses)
     assert {
         Bypass(chief, "superuser"),
         Bypass(reader, "reads every table (pg_read_all_data)"),
@@ -38,9 +38,9 @@ def test_who_can_do_it_anyway_is_told(shop, ana):
         Bypass(boss, f"owns the database, as {shop.owner}", ()),
         Bypass("PUBLIC", "SELECT", ("sales", "costs")),
         Bypass("PUBLIC", "CONNECT", ()),
-    } <= found
-    assert not [item for item in found if item.holder in (ana, shop.owner)]
-    assert [item.what for item in found if item.holder == chief] == ["superuser"]
+    } <= bypasses
+    assert not [item for item in bypasses if item.holder in (ana, shop.owner)]
+    assert [item.what for item in bypasses if item.holder == chief] == ["superuser"]
 
 
 @pytest.mark.parametrize("role", ["owner", "pg_read_all_data"])
@@ -64,9 +64,9 @@ def test_check_tells_what_to_mend(shop, ana):
     shop.do("REVOKE {} FROM {}", shop.other, shop.pusher)
     shop.do("GRANT CONNECT ON DATABASE {} TO PUBLIC", shop.database)
     shop.do("ALTER ROLE {} NOCREATEROLE", shop.pusher)
-    found = [finding for finding in findings(shop) if not finding.ok and finding not in always]
-    assert [finding.blocks for finding in found] == [True, True, False, False]
-    texts = " / ".join(finding.text for finding in found)
+    problems = [finding for finding in findings(shop) if not finding.ok and finding not in always]
+    assert [finding.blocks for finding in problems] == [True, True, False, False]
+    texts = " / ".join(finding.text for finding in problems)
     assert "CREATEROLE" in texts
     options = "" if old else " WITH INHERIT FALSE, SET TRUE"
     assert (

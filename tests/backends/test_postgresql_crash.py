@@ -72,7 +72,7 @@ def test_two_workers_on_one_person_never_leave_two_sets(shop, ana):
         return errors
 
     with ThreadPoolExecutor(2) as pool:
-        errors = [error for found in pool.map(work, range(2)) for error in found]
+        errors = [error for errors in pool.map(work, range(2)) for error in errors]
     assert errors, "they never met: the test shows nothing"
     assert {type(error) for error in errors} == {Transient}
     assert sum(ana in people for people in look(shop).members.values()) == 1

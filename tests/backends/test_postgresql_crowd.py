@@ -16,9 +16,9 @@ def test_a_table_with_many_holders_is_told_before_it_is_full(shop, ana, monkeypa
     settle(shop, wanted({f"r{number}": READ for number in range(3)}, r0={ana}))
     assert look(shop).unknown == ()
     monkeypatch.setattr(crowd, "CROWDED", 3)
-    [told] = look(shop).unknown
-    assert told.startswith("table sales.orders has rights for 3 holders, and has room for about 2,300")
-    assert told in [finding.text for finding in findings(shop)]
+    [unknown] = look(shop).unknown
+    assert unknown.startswith("table sales.orders has rights for 3 holders, and has room for about 2,300")
+    assert unknown in [finding.text for finding in findings(shop)]
 
 
 @pytest.mark.slow

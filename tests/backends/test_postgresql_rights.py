@@ -25,8 +25,10 @@ def test_everything_that_holds_rows_is_found_with_its_columns(shop, ana):
     shop.do("CREATE TABLE sales.p (day date NOT NULL) PARTITION BY RANGE (day)")
     shop.do("CREATE TABLE sales.p1 PARTITION OF sales.p FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')")
     shop.do("CREATE TEMPORARY TABLE passing (x int)")
-    found = {item.path: item for item in look(shop).objects}
-    assert {path[1]: (one.kind, one.detail["form"]) for path, one in found.items() if len(path) == 2} == {
+    by_path = {item.path: item for item in look(shop).objects}
+    assert {
+        path[1]: (item.kind, item.detail["form"]) for path, item in by_path.items() if len(path) == 2
+    } == {
         "orders": ("table", "table"),
         "costs": ("table", "table"),
         "v": ("view", "view"),
@@ -34,15 +36,15 @@ def test_everything_that_holds_rows_is_found_with_its_columns(shop, ana):
         "p": ("table", "partitioned table"),
         "p1": ("table", "table"),
     }
-    orders = found["sales", "orders"]
+    orders = by_path["sales", "orders"]
     assert (orders.owner, orders.comment) == (shop.owner, "what was sold")
     assert orders.columns == (
         Column("id", "integer", nullable=False),
         Column("x", "integer", comment="how many"),
     )
-    assert found["sales", "p1"].detail["partition_of"] == ["sales", "p"]
-    assert found["sales",].owner == found[()].owner == shop.owner
-    assert len({item.id for item in found.values()}) == len(found)
+    assert by_path["sales", "p1"].detail["partition_of"] == ["sales", "p"]
+    assert by_path["sales",].owner == by_path[()].owner == shop.owner
+    assert len({item.id for item in by_path.values()}) == len(by_path)
 
 
 def test_a_view_is_granted_as_a_view(shop, ana):
@@ -246,17 +248,17 @@ def test_a_foreign_right_that_was_granted_on_is_not_cut_through(shop, ana):
 def test_roles_that_are_given_the_same_get_it_by_the_same_statements(shop, ana, monkeypatch):
     from policies.sync.backends.postgresql.client import Transaction
 
-    said, real = [], Transaction.run
+    statements, real = [], Transaction.run
 
     def heard(tx, statement):
-        said.append(statement.as_string(None))
+        statements.append(statement.as_string(None))
         real(tx, statement)
 
     monkeypatch.setattr(Transaction, "run", heard)
     roles = {f"r{n:02}": READ for n in range(12)}
     settle(shop, desired := wanted(roles, r03={ana}))
     assert_settled(shop, desired)
-    assert len([item for item in said if item.startswith("GRANT SELECT ON TABLE")]) == 2
+    assert len([item for item in statements if item.startswith("GRANT SELECT ON TABLE")]) == 2
     assert shop.may(ana, "SELECT", "sales", "orders")
 
 

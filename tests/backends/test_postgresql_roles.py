@@ -55,8 +55,8 @@ def test_a_role_of_ours_that_somebody_can_sign_in_as_is_told(shop, ana):
     settle(shop, wanted({"r": READ}, r={ana}))
     assert look(shop).unknown == ()
     shop.do("ALTER ROLE {} LOGIN BYPASSRLS", shop.role("r"))
-    [said] = look(shop).unknown
-    assert said.endswith(f"ALTER ROLE {shop.role('r')} NOLOGIN NOBYPASSRLS")
+    [unknown] = look(shop).unknown
+    assert unknown.endswith(f"ALTER ROLE {shop.role('r')} NOLOGIN NOBYPASSRLS")
 
 
 def test_a_membership_given_by_others_is_foreign(shop, ana):
@@ -65,9 +65,9 @@ def test_a_membership_given_by_others_is_foreign(shop, ana):
     shop.do("GRANT {} TO {}", shop.role("r"), ana)
     shop.do("GRANT {} TO {}", shop.other, shop.role("r"))
     assert_settled(shop, wanted({"r": READ}))
-    found = {(item.right, item.holder, item.grantor) for item in look(shop).foreign}
-    assert (Right("role", (shop.role("r"),), "MEMBER"), ana, "postgres") in found
-    assert (Right("role", (shop.other,), "MEMBER"), shop.role("r"), "postgres") in found
+    rights = {(item.right, item.holder, item.grantor) for item in look(shop).foreign}
+    assert (Right("role", (shop.role("r"),), "MEMBER"), ana, "postgres") in rights
+    assert (Right("role", (shop.other,), "MEMBER"), shop.role("r"), "postgres") in rights
 
 
 def test_groups_of_others_are_told_with_their_members(shop, ana):
@@ -89,21 +89,21 @@ def test_someone_who_can_no_longer_sign_in_still_loses_their_role(shop, ana):
 
 
 def test_two_catalogs_of_one_server_keep_out_of_each_others_way(server_url):
-    one, two = PostgresSite(server_url, realm="same"), PostgresSite(server_url, realm="same")
-    for site in (one, two):
+    first, two = PostgresSite(server_url, realm="same"), PostgresSite(server_url, realm="same")
+    for site in (first, two):
         site.schema("sales")
         site.table("sales", "orders")
-    ana = one.person("ana")
+    ana = first.person("ana")
     there = postgresql.open(two.url(two.pusher), realm="same", mark="second", network=network())
-    settle(one, desired := wanted({"r": READ}, r={ana}))
+    settle(first, desired := wanted({"r": READ}, r={ana}))
     list(there.apply(planning.plan(desired, there.observe())))
     assert planning.plan(desired, there.observe()).steps == ()
     list(there.apply(planning.plan(Desired({}, {}), there.observe())))
     assert there.observe().unknown == ()
-    assert_settled(one, desired)
+    assert_settled(first, desired)
     there.close()
-    settle(one, Desired({}, {}))
-    one.close()
+    settle(first, Desired({}, {}))
+    first.close()
     two.close()
 
 

@@ -44,8 +44,8 @@ def test_nobody_has_neither_or_both_in_two_thousand_switches(shop, ana):
             move(shop, ana, roles)
         finally:
             done.set()
-        found = [watcher.result() for watcher in watchers]
-    for seen, many in found:
+        results = [watcher.result() for watcher in watchers]
+    for seen, many in results:
         assert many > SWITCHES
         assert seen == {(True, False), (False, True)}
 

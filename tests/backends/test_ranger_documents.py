@@ -18,8 +18,8 @@ ROWS = re.findall(r"^\| ([A-Z_]+) on an? (\w+) \| (.*?) \| (.*?) \|$", PAGE, re.
 
 def test_the_page_has_every_right():
     kind = {"view": "table"}
-    told = {(privilege, kind.get(on, on)) for privilege, on, _, _ in ROWS}
-    assert told == {*HIVE.rights, *TRINO.rights}
+    stated = {(privilege, kind.get(on, on)) for privilege, on, _, _ in ROWS}
+    assert stated == {*HIVE.rights, *TRINO.rights}
 
 
 @pytest.mark.parametrize(("privilege", "on", "hive", "trino"), ROWS)

@@ -32,7 +32,9 @@ def test_a_user_that_went_is_no_reason_to_stop(site):
     plan = plan_of(site, wanted({"r": READ}, r={"ana", "bo"}))
     site.server.by_hand("forget", name="bo")
     with opened(site) as backend:
-        failed = {one.step.person: type(one.error) for one in backend.apply(plan) if one.error}
+        failed = {
+            outcome.step.person: type(outcome.error) for outcome in backend.apply(plan) if outcome.error
+        }
     assert failed == {"bo": Gone}
     assert site.may("ana", "SELECT", "sales", "orders")
 
@@ -63,10 +65,10 @@ def test_a_look_while_others_change_is_not_taken_for_whole(settled, monkeypatch)
     real = Session.policies
 
     def disturbed(session):
-        found = real(session)
+        result = real(session)
         made = settled.policy("new", table("stock", "items"), item("select", users=["bo"]))
         settled.server.call("DELETE", f"/service/public/v2/api/policy/{made['id']}")
-        return found
+        return result
 
     monkeypatch.setattr(Session, "policies", disturbed)
     assert not look(settled).complete
@@ -85,9 +87,9 @@ TROUBLES = [
 @pytest.mark.parametrize(("how", "error", "words"), TROUBLES)
 def test_trouble_is_told_apart_by_what_to_do_next(settled, how, error, words):
     settled.fail(how, times=9)
-    with opened(settled) as backend, pytest.raises(error) as told:
+    with opened(settled) as backend, pytest.raises(error) as raised:
         backend.observe()
-    assert words in str(told.value)
+    assert words in str(raised.value)
     settled.close()
     assert_settled(settled, SETTLED)
 
@@ -111,9 +113,9 @@ def test_an_address_that_leads_nowhere_is_told_without_the_password(site, url, w
     who, place = f"{PUSHER}:{SECRET.replace('/', '%2F').replace('@', '%40')}", f"127.0.0.1:{site.server.port}"
     url = url.format(who=who, place=place, service=site.service)
     site.backend = lambda: ranger.open(url, realm="r", mark="m", type_=HIVE, network=network())
-    with pytest.raises(Misconfigured, match=re.escape(words)) as told:
+    with pytest.raises(Misconfigured, match=re.escape(words)) as raised:
         look(site)
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(raised.value)
 
 
 def test_a_server_that_is_away_is_tried_again():
@@ -140,8 +142,8 @@ def test_what_is_in_force_is_told_for_each_plugin(settled):
     settle(settled, wanted({"r": WRITE}, r={"ana"}))
     first.load()
     version = first.version
-    told = [(finding.ok, finding.text) for finding in findings(settled) if "on h" in finding.text]
-    assert told == [
+    results = [(finding.ok, finding.text) for finding in findings(settled) if "on h" in finding.text]
+    assert results == [
         (True, "hiveServer2 on h1: in force"),
         (False, f"hiveServer2 on h2: not yet in force, it has version {second.version}"),
     ]

@@ -61,7 +61,7 @@ def test_another_consoles_policies_are_not_ours(settled):
     )
     seen = look(other)
     assert (seen.roles, seen.unknown) == ({}, ())
-    assert [one.grantor.startswith("policy lakewarden ") for one in seen.foreign] == [True]
+    assert [right.grantor.startswith("policy lakewarden ") for right in seen.foreign] == [True]
     assert "policy-name=[lakewarden " in str(errors_of(other, SETTLED)[0])
     assert_settled(settled, SETTLED)
 
@@ -81,13 +81,13 @@ CONTRADICTIONS = {
 def test_a_mark_that_contradicts_itself_is_told_and_never_touched(settled, fault):
     ours = settled.our_policy("sales", "orders")
     changed = settled.server.put_policy({**ours, **CONTRADICTIONS[fault]})
-    [told] = look(settled).unknown
-    assert fault in told
-    assert changed["name"] in told
+    [unknown] = look(settled).unknown
+    assert fault in unknown
+    assert changed["name"] in unknown
     for desired in (SETTLED, wanted({"r": WRITE}, r={"ana"}), Desired({}, {})):
         settle(settled, desired)
         assert settled.policies()[changed["name"]] == changed
-    assert {one.holder for one in look(settled).foreign} == {f"role {settled.identity.role_name('r')}"}
+    assert {right.holder for right in look(settled).foreign} == {f"role {settled.identity.role_name('r')}"}
 
 
 def test_a_put_that_forgets_the_labels_loses_the_mark(settled):
@@ -171,13 +171,13 @@ def test_what_others_put_into_our_policy_is_theirs(settled):
     settled.server.put_policy(
         {**ours, "policyItems": [*ours["policyItems"], item("select update", users=["bo"])]}
     )
-    assert {(one.holder, one.right.right) for one in look(settled).foreign} == {
+    assert {(right.holder, right.right.right) for right in look(settled).foreign} == {
         ("bo", "select"),
         ("bo", "update"),
     }
     settle(settled, wanted({}))
     assert settled.may("bo", "SELECT", "sales", "orders")
-    settle(settled, wanted({}), orders=[Order(one) for one in look(settled).foreign])
+    settle(settled, wanted({}), orders=[Order(right) for right in look(settled).foreign])
     assert settled.policies() == {}
 
 
@@ -234,9 +234,9 @@ def resources(words):
 @pytest.mark.parametrize(("words", "told"), FOREIGN)
 def test_a_policy_of_others_is_told_as_rights_on_our_objects(site, words, told):
     site.policy("theirs", resources(words), item("select", groups=["analysts"]))
-    found = [one for one in look(site).foreign if one.grantor == "policy theirs"]
-    assert [(one.right.kind, one.right.path, one.right.right) for one in found] == told
-    assert {one.holder for one in found} == {"group analysts"}
+    rights = [right for right in look(site).foreign if right.grantor == "policy theirs"]
+    assert [(right.right.kind, right.right.path, right.right.right) for right in rights] == told
+    assert {right.holder for right in rights} == {"group analysts"}
 
 
 def test_groups_and_roles_of_others_say_who_is_in_them(site):
@@ -250,8 +250,8 @@ def test_in_trino_only_our_catalog_matters(ranger_server):
     site.person("ana")
     for catalog in ("lake", "other", "*"):
         site.policy(f"on {catalog}", {"catalog": {"values": [catalog]}}, item("use", users=["ana"]))
-    told = {(one.grantor, one.right.path, one.right.right) for one in look(site).foreign}
-    assert told == {("policy on lake", (), "use"), ("policy on *", (), "use on catalog *")}
+    rights = {(right.grantor, right.right.path, right.right.right) for right in look(site).foreign}
+    assert rights == {("policy on lake", (), "use"), ("policy on *", (), "use on catalog *")}
 
 
 BYPASSES = [
@@ -274,15 +274,15 @@ def test_what_no_policy_of_ours_can_limit_is_told(site, more, holder, what, path
     settle(site, wanted({"r": frozenset({denial})}, r={"bo"}))
     by_hand = {"validitySchedules": [{"startTime": LONG_AGO}]}
     site.policy("theirs", table("sales", "orders"), item("select", users=["bo"]), **{**by_hand, **more})
-    found = [bypass for bypass in look(site).bypasses if bypass.holder == holder and what in bypass.what]
-    assert [one.path for one in found] == [path]
+    bypasses = [bypass for bypass in look(site).bypasses if bypass.holder == holder and what in bypass.what]
+    assert [bypass.path for bypass in bypasses] == [path]
 
 
 def test_administrators_superusers_and_tags_are_told(site):
     configs = {"ranger.plugin.super.users": "etl, ops"}
     site.server.by_hand("set", service=site.service, configs=configs, tagService="tags")
-    told = {(bypass.holder, bypass.what.split(":")[0]) for bypass in look(site).bypasses}
-    assert told >= {
+    bypasses = {(bypass.holder, bypass.what.split(":")[0]) for bypass in look(site).bypasses}
+    assert bypasses >= {
         ("operator", "is an administrator of Ranger"),
         ("etl", "is a superuser of the plugin"),
         ("ops", "is a superuser of the plugin"),
@@ -299,6 +299,6 @@ def test_denials_that_are_switched_off_are_told(site):
     site.policy("wild", wild, item("select", users=["bo"]))
     assert site.may("bo", "SELECT", "sales", "orders")
     what = "select though it is denied here, by policy wild"
-    found = [bypass for bypass in look(site).bypasses if bypass.what.startswith(f"{what} on database s*")]
-    assert [(bypass.holder, bypass.path) for bypass in found] == [("bo", ("sales", "orders"))]
+    bypasses = [bypass for bypass in look(site).bypasses if bypass.what.startswith(f"{what} on database s*")]
+    assert [(bypass.holder, bypass.path) for bypass in bypasses] == [("bo", ("sales", "orders"))]
     assert any("switched off" in finding.text for finding in findings(site) if not finding.ok)

@@ -204,10 +204,12 @@ def test_the_environment_sends_nothing_elsewhere_and_adds_no_password(
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login eve password evil\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    told: list[str | None] = []
-    server.scripts = [lambda handler: told.append(handler.headers["Authorization"]) or says(b"{}")(handler)]
+    headers: list[str | None] = []
+    server.scripts = [
+        lambda handler: headers.append(handler.headers["Authorization"]) or says(b"{}")(handler)
+    ]
     assert server.rest(user="", secret="").get("x") == {}
-    assert told == [None]
+    assert headers == [None]
 
 
 def test_what_is_written_to_the_log_holds_no_query(server: Server, caplog: pytest.LogCaptureFixture) -> None:

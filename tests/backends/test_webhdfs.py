@@ -52,8 +52,8 @@ def done(lake, desired, **more):
 
 
 def acl(lake, path):
-    found = lake.server.call("GET", path, "GETACLSTATUS")["AclStatus"]
-    return found["permission"], found["entries"]
+    entries = lake.server.call("GET", path, "GETACLSTATUS")["AclStatus"]
+    return entries["permission"], entries["entries"]
 
 
 def test_every_file_of_many_batches_gets_its_entry_and_loses_it(lake):

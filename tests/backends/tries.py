@@ -25,9 +25,9 @@ def try_step(shop, step):
 
 def findings(shop):
     backend = shop.backend()
-    found = list(backend.check())
+    findings_ = list(backend.check())
     backend.close()
-    return found
+    return findings_
 
 
 def at_least_16(shop):

@@ -86,12 +86,12 @@ def test_the_room_says_what_each_name_matches(admin: Client, world: Node) -> Non
     give(world, "dataset:ns9.*", "group:staff", "READ")
     give(world, "dataset:ns1.orders", "bob", "READ")
     give(world, "stream:ns1.gone", "bob", "READ")
-    told = words(admin.get(at(world)))
-    assert "dataset:ns1.* alice Read and Write 2 datasets" in told
-    assert "dataset:ns9.* staff Read Matches nothing" in told
-    assert "dataset:ns1.orders bob Read 1 dataset" in told
-    assert "stream:ns1.gone bob Read No such entity" in told
-    assert "more than when granted" not in told
+    page_words = words(admin.get(at(world)))
+    assert "dataset:ns1.* alice Read and Write 2 datasets" in page_words
+    assert "dataset:ns9.* staff Read Matches nothing" in page_words
+    assert "dataset:ns1.orders bob Read 1 dataset" in page_words
+    assert "stream:ns1.gone bob Read No such entity" in page_words
+    assert "more than when granted" not in page_words
 
 
 @pytest.mark.seed("S1-043", "S2-092")
@@ -101,10 +101,10 @@ def test_a_name_that_outgrew_its_grant_or_lost_its_entity_is_told(admin: Client,
     give(world, "stream:ns1.who", "bob", "READ")
     make(world, "dataset:ns1.other")
     entities.delete(world, parse("dataset:ns1.items"), by=OPERATOR)
-    told = words(admin.get(at(world, s="lost")))
-    assert "dataset:ns1.o* alice Read 2 datasets 1 more than when granted" in told
-    assert "dataset:ns1.items bob Read No such entity" in told
-    assert "stream:ns1.who" not in told
+    page_words = words(admin.get(at(world, s="lost")))
+    assert "dataset:ns1.o* alice Read 2 datasets 1 more than when granted" in page_words
+    assert "dataset:ns1.items bob Read No such entity" in page_words
+    assert "stream:ns1.who" not in page_words
     page = words(admin.get(at(world, "name", text="dataset:ns1.o*")))
     assert "1 dataset added since it was first granted." in page
     assert "dataset:ns1.orders dataset:ns1.other" in page
@@ -121,13 +121,13 @@ def test_an_entity_names_everybody_who_reaches_it(admin: Client, world: Node) ->
     give(world, "dataset:ns?.ord*", "group:staff", "WRITE")
     give(world, "dataset:*.*", "role:readers", "READ")
     give(world, "dataset:ns1.item*", "bob", "READ")
-    told = words(admin.get(at(world, "name", text="dataset:ns1.orders")))
-    assert "alice Read" in told
-    assert "staff Group Write" in told
-    assert "From dataset:ns?.ord*" in told
-    assert "readers Role Read" in told
-    assert "From dataset:*.*" in told
-    assert "ns1.item" not in told
+    page_words = words(admin.get(at(world, "name", text="dataset:ns1.orders")))
+    assert "alice Read" in page_words
+    assert "staff Group Write" in page_words
+    assert "From dataset:ns?.ord*" in page_words
+    assert "readers Role Read" in page_words
+    assert "From dataset:*.*" in page_words
+    assert "ns1.item" not in page_words
 
 
 def test_in_35_names_above_count(db: None, signed_in: Callable[[str], Client]) -> None:
@@ -135,9 +135,9 @@ def test_in_35_names_above_count(db: None, signed_in: Callable[[str], Client]) -
     make(root, "namespace:ns1", "dataset:ns1.orders")
     give(root, "instance:cdap", "alice", "READ")
     give(root, "namespace:ns1", "bob", "WRITE")
-    told = words(signed_in("admin").get(at(root, "name", text="dataset:ns1.orders")))
-    assert "alice Read From instance:cdap" in told
-    assert "bob Write From namespace:ns1" in told
+    page_words = words(signed_in("admin").get(at(root, "name", text="dataset:ns1.orders")))
+    assert "alice Read From instance:cdap" in page_words
+    assert "bob Write From namespace:ns1" in page_words
     assert "name of an existing entity" in words(signed_in("admin").get(at(root, "grant")))
 
 
@@ -150,9 +150,9 @@ def test_who_may_only_write_or_administer_sees_it_and_reads_nothing(
     root = a_cdap(policy)
     make(root, "namespace:ns1", "dataset:ns1.orders")
     give(root, "dataset:ns1.orders", "alice", action)
-    told = words(signed_in("alice").get(at(root, "name", text="dataset:ns1.orders")))
+    page_words = words(signed_in("alice").get(at(root, "name", text="dataset:ns1.orders")))
     label = {"WRITE": "Write", "ADMIN": "Administer"}[action]
-    assert f"You may {label}" in told
+    assert f"You may {label}" in page_words
     assert not Caller("alice").may("alice", "READ", ORDERS)
 
 
@@ -163,11 +163,11 @@ def test_a_list_of_entities_holds_what_exists_for_one(
     give(world, "dataset:ns1.orders", "alice", "READ")
     alice = signed_in("alice")
     assert "ns1" in words(alice.get(at(world, "entities")))
-    told = words(alice.get(at(world, "entities", **{"in": "namespace:ns1"})))
-    assert "orders Dataset Read" in told
-    assert "items" not in told
-    assert "dataset:ns1.who" not in told
-    assert "who Dataset" not in told
+    page_words = words(alice.get(at(world, "entities", **{"in": "namespace:ns1"})))
+    assert "orders Dataset Read" in page_words
+    assert "items" not in page_words
+    assert "dataset:ns1.who" not in page_words
+    assert "who Dataset" not in page_words
     assert "Nothing you may see is in cdap" in words(signed_in("zoe").get(at(world, "entities")))
     every = words(signed_in("admin").get(at(world, "entities", **{"in": "namespace:ns1"})))
     for name in ("orders", "items", "app", "who"):
@@ -179,11 +179,11 @@ def test_one_sees_what_one_was_given(world: Node, signed_in: Callable[[str], Cli
     give(world, "dataset:ns1.*", "role:readers", "READ")
     give(world, "stream:ns1.*", "group:staff", "WRITE")
     give(world, "dataset:ns1.items", "alice", "READ")
-    told = words(signed_in("bob").get(at(world)))
-    assert "dataset:ns1.*" in told
-    assert "stream:ns1.*" in told
-    assert "dataset:ns1.items" not in told
-    assert "Who may do what on cdap is decided by admin, who administers cdap." in told
+    page_words = words(signed_in("bob").get(at(world)))
+    assert "dataset:ns1.*" in page_words
+    assert "stream:ns1.*" in page_words
+    assert "dataset:ns1.items" not in page_words
+    assert "Who may do what on cdap is decided by admin, who administers cdap." in page_words
 
 
 # giving
@@ -193,11 +193,11 @@ def test_one_sees_what_one_was_given(world: Node, signed_in: Callable[[str], Cli
 def test_giving_on_a_pattern_tells_what_it_does_first(admin: Client, world: Node) -> None:
     give(world, "dataset:ns1.items", "bob", "READ")
     asked = form(text="dataset:ns1.*", who=["user:alice", "group:staff"], step="look")
-    told = words(admin.post(at(world, "grant"), asked))
-    assert "2 datasets now: ns1.items and ns1.orders. Also those created later." in told
-    assert "alice gains read on 2 datasets" in told
-    assert "bob of staff gains read on 1 dataset" in told
-    assert "carl of staff gains read on 2 datasets" in told
+    page_words = words(admin.post(at(world, "grant"), asked))
+    assert "2 datasets now: ns1.items and ns1.orders. Also those created later." in page_words
+    assert "alice gains read on 2 datasets" in page_words
+    assert "bob of staff gains read on 1 dataset" in page_words
+    assert "carl of staff gains read on 2 datasets" in page_words
     assert given() == [("dataset:ns1.items", "READ")], "nothing is saved yet"
     before = Change.objects.count()
     saved = admin.post(at(world, "grant"), {**asked, "step": "save", "reason": "SALES-1"})
@@ -211,9 +211,9 @@ def test_giving_on_a_pattern_tells_what_it_does_first(admin: Client, world: Node
 
 def test_giving_before_there_is_anything_says_so(admin: Client, world: Node) -> None:
     asked = form(text="dataset:ns7.*", who=["user:alice"], step="look")
-    told = words(admin.post(at(world, "grant"), asked))
-    assert "No dataset matches now. Later ones will." in told
-    assert "alice gains what is created later" in told
+    page_words = words(admin.post(at(world, "grant"), asked))
+    assert "No dataset matches now. Later ones will." in page_words
+    assert "alice gains what is created later" in page_words
     exact = words(admin.post(at(world, "grant"), {**asked, "text": "dataset:ns7.new"}))
     assert "It does not exist yet. These rights will apply once it is created." in exact
     assert "alice gains read on dataset:ns7.new" in exact
@@ -221,8 +221,10 @@ def test_giving_before_there_is_anything_says_so(admin: Client, world: Node) -> 
 
 def test_a_role_is_given_to_as_anybody(admin: Client, world: Node) -> None:
     a_role(world, "readers", "alice", "group:staff")
-    told = words(admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", step="look")))
-    assert "3 of role readers gain read on 2 datasets alice, bob and carl." in told
+    page_words = words(
+        admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", step="look"))
+    )
+    assert "3 of role readers gain read on 2 datasets alice, bob and carl." in page_words
     admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers"))
     assert Caller("bob").may("bob", "READ", ORDERS)
 
@@ -241,7 +243,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "told"), WRONG, ids=[told for _, told in WRONG])
+@pytest.mark.parametrize(("changed", "told"), WRONG, ids=[message for _, message in WRONG])
 def test_a_wrong_form_is_kept_and_nothing_saved(
     admin: Client, world: Node, changed: dict[str, Any], told: str
 ) -> None:
@@ -278,10 +280,10 @@ def test_roles_are_made_given_taken_and_deleted(admin: Client, world: Node) -> N
     chosen = admin.get(f"/roles/{number}/give").headers["Location"]
     assert chosen == at(world, "grant", role="readers").replace("/grant?", "/grant?")
     admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", may=["READ", "WRITE"]))
-    told = words(admin.get(f"/roles/{number}"))
-    assert "dataset:ns1.* Read and Write Open" in told
-    assert "Gives on 1 name" in told
-    assert "Set on many objects" not in told
+    page_words = words(admin.get(f"/roles/{number}"))
+    assert "dataset:ns1.* Read and Write Open" in page_words
+    assert "Gives on 1 name" in page_words
+    assert "Set on many objects" not in page_words
     admin.post(
         f"/roles/{number}/assign", {"nonce": "b" * 12, "step": "save", "who": "user:carl", "until": "never"}
     )
@@ -322,10 +324,10 @@ def test_revoking_tells_who_really_loses(admin: Client, world: Node) -> None:
     give(world, "dataset:ns1.orders", "bob", "READ", "WRITE")
     give(world, "dataset:ns1.items", "bob", "READ", "WRITE")
     address = at(world, "revoke", text="dataset:ns1.*", who="group:staff")
-    told = words(admin.get(address))
-    assert "Revoke read and write on dataset:ns1.* from group staff?" in told
-    assert "carl of staff loses read on 2 datasets and write on 2 datasets" in told
-    assert "bob of staff keeps it by another name" in told
+    page_words = words(admin.get(address))
+    assert "Revoke read and write on dataset:ns1.* from group staff?" in page_words
+    assert "carl of staff loses read on 2 datasets and write on 2 datasets" in page_words
+    assert "bob of staff keeps it by another name" in page_words
     before = Change.objects.count()
     admin.post(address, {"nonce": "r" * 12, "reason": "over"})
     assert Change.objects.count() == before + 1
@@ -349,8 +351,8 @@ def test_what_one_did_is_undone_on_the_same_name(admin: Client, world: Node) -> 
 
 def test_the_history_says_it(admin: Client, world: Node) -> None:
     admin.post(at(world, "grant"), form(text="dataset:ns1.*", who=["user:alice"]))
-    told = words(admin.get("/history"))
-    assert "granted READ on dataset:ns1.* to alice" in told
+    page_words = words(admin.get("/history"))
+    assert "granted READ on dataset:ns1.* to alice" in page_words
 
 
 # elsewhere

@@ -47,22 +47,22 @@ def test_the_commands_of_the_page_run_as_they_stand(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = {}
+    outputs = {}
     for line in LINES:
         if line.startswith("python manage.py "):
-            code, said[line], _ = shell(line.removeprefix("python manage.py "))
+            code, outputs[line], _ = shell(line.removeprefix("python manage.py "))
             assert code == 0, line
         elif line.startswith("export "):
             monkeypatch.setenv("LAKEWARDEN_URL", live_server.url)
             monkeypatch.setenv("LAKEWARDEN_TOKEN", tokens.create(people.ensure("user", "marek")))
         elif line.startswith("curl "):
-            said[line] = curl(line)
+            outputs[line] = curl(line)
         else:
             words = shlex.split(line.removeprefix("python -m lakewarden "))
             assert main(words) == 0, capsys.readouterr().err
-            said[line] = capsys.readouterr().out
-    assert len(said) == 18
-    last = said['python -m lakewarden cdap "list privileges for role ns1_administrator"']
+            outputs[line] = capsys.readouterr().out
+    assert len(outputs) == 18
+    last = outputs['python -m lakewarden cdap "list privileges for role ns1_administrator"']
     assert "| namespace:ns1 | ADMIN  |" in last
     assert "| dataset:ns1.* | READ   |" in last
     assert "WRITE" not in last

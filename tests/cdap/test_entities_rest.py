@@ -46,17 +46,17 @@ def test_a_namespace_of_3_5_from_its_making_to_its_end() -> None:
     root = a_cdap("3.5")
     give(root, "instance:cdap", "ana", "ADMIN")
     ana, bob = Caller("ana"), Caller("bob")
-    said = {"description": "Dev", "config": {"scheduler.queue.name": "A"}}
-    refused = bob.send("PUT", NS, said)
+    sent = {"description": "Dev", "config": {"scheduler.queue.name": "A"}}
+    refused = bob.send("PUT", NS, sent)
     assert status(refused) == 403 and "is not authorized" in refused.content.decode()
-    made = ana.send("PUT", NS, said)
+    made = ana.send("PUT", NS, sent)
     assert (status(made), made.content) == (200, b"Namespace 'ns1' created successfully.")
     assert ("ALL", "namespace:ns1") in held_by(root, "ana")
-    again = ana.send("PUT", NS, said)
+    again = ana.send("PUT", NS, sent)
     assert (status(again), again.content) == (200, b"Namespace 'ns1' already exists.")
-    told = {"name": "ns1", "description": "Dev", "config": {"scheduler.queue.name": "A"}}
-    assert ana.get("/v3/namespaces").json() == [told]
-    assert ana.get(NS).json() == told
+    expected = {"name": "ns1", "description": "Dev", "config": {"scheduler.queue.name": "A"}}
+    assert ana.get("/v3/namespaces").json() == [expected]
+    assert ana.get(NS).json() == expected
     assert bob.get("/v3/namespaces").json() == []
     assert status(bob.get(NS)) == 403
     assert status(bob.get("/v3/namespaces/none")) == 404

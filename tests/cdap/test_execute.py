@@ -73,11 +73,11 @@ def test_one_action_is_not_another(cdap: Node, alice: Caller, held: str) -> None
 def test_all_that_is_lacking_is_told_together(cdap: Node, alice: Caller) -> None:
     give(cdap, "dataset:ns1.orders", "alice", "WRITE")
     asked = enforcement(action=None, actions=["READ", "WRITE", "ADMIN"])
-    told = NO % ("actions '[READ, ADMIN]'", "dataset:ns1.orders")
-    assert texts(alice.send("POST", ENFORCE, asked), 403) == told
+    expected = NO % ("actions '[READ, ADMIN]'", "dataset:ns1.orders")
+    assert texts(alice.send("POST", ENFORCE, asked), 403) == expected
     asked = enforcement(action=None, permissions=[{"type": "STANDARD", "name": "UPDATE"}])
-    told = NO % ("action 'ADMIN'", "dataset:ns1.orders")
-    assert texts(alice.send("POST", ENFORCE, asked), 403) == told
+    expected = NO % ("action 'ADMIN'", "dataset:ns1.orders")
+    assert texts(alice.send("POST", ENFORCE, asked), 403) == expected
     give(cdap, "dataset:ns1.orders", "alice", "ADMIN")
     assert alice.send("POST", ENFORCE, asked).status_code == 200
 
@@ -97,8 +97,8 @@ def test_in_35_everything_comes_down(db: None) -> None:
     for entity in (NS1, ORDERS, APP, UPLOAD):
         assert alice.may("alice", "READ", entity)
         assert not alice.may("alice", "WRITE", entity)
-    told = texts(alice.send("POST", ENFORCE, enforcement(action="ADMIN", entity=NS1)), 403)
-    assert told.startswith("Principal 'Principal{name='alice', type=USER}' is not"), "no Kerberos before 4.0"
+    text = texts(alice.send("POST", ENFORCE, enforcement(action="ADMIN", entity=NS1)), 403)
+    assert text.startswith("Principal 'Principal{name='alice', type=USER}' is not"), "no Kerberos before 4.0"
 
 
 @pytest.mark.parametrize("policy", ["3.4", "3.5"])
@@ -177,8 +177,8 @@ def test_about_others_ask_services_admins_and_who_reads_the_history(cdap: Node, 
     give(cdap, "dataset:ns1.orders", "alice", "READ")
     bob = Caller("bob")
     for path, body in ((ENFORCE, enforcement()), (VISIBLE, visibility("alice", ORDERS))):
-        told = texts(bob.send("POST", path, body), 403)
-        assert told == ABOUT_OTHERS
+        text = texts(bob.send("POST", path, body), 403)
+        assert text == ABOUT_OTHERS
         assert Caller("pdp", kind="service").send("POST", path, body).status_code == 200
     people.make_account("rita")
     duties.give(cdap, "view_history", people.ensure("user", "rita"), **BY)
@@ -201,8 +201,8 @@ def test_a_refusal_is_one_record_of_whom_it_is_about(cdap: Node, alice: Caller) 
 def test_a_narrow_token_asks_if_it_may_check(cdap: Node) -> None:
     give(cdap, "dataset:ns1.orders", "alice", "READ")
     assert Caller("alice", "check").may("alice", "READ", ORDERS)
-    told = texts(Caller("alice", "report").send("POST", ENFORCE, enforcement()), 403)
-    assert told == "this token lacks the scope check"
+    text = texts(Caller("alice", "report").send("POST", ENFORCE, enforcement()), 403)
+    assert text == "this token lacks the scope check"
 
 
 # what exists for whom
@@ -216,8 +216,8 @@ def seen(caller: Caller, *entities: object) -> list[Any]:
     answer = caller.send("POST", VISIBLE, visibility(caller.name, *entities))
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Type"] == "application/json"
-    found: list[Any] = answer.json()
-    return found
+    body: list[Any] = answer.json()
+    return body
 
 
 @pytest.mark.seed("S1-038")

@@ -110,9 +110,9 @@ def test_artifacts_of_the_system_are_listed_when_they_are_meant() -> None:
     give(root, "instance:cdap", "ana", "READ")
     ana = Caller("ana")
     for scope, name in [("", "etl"), ("?scope=USER", "etl"), ("?scope=SYSTEM", "core")]:
-        [found] = ana.get(f"{NS}/artifacts{scope}").json()
-        assert found["name"] == name
-        assert found["scope"] == ("SYSTEM" if name == "core" else "USER")
+        [artifact] = ana.get(f"{NS}/artifacts{scope}").json()
+        assert artifact["name"] == name
+        assert artifact["scope"] == ("SYSTEM" if name == "core" else "USER")
     assert ana.get(f"{NS}/artifacts/core?scope=SYSTEM").status_code == 200
     assert Caller("bob").get(f"{NS}/artifacts?scope=SYSTEM").json() == []
 

@@ -62,8 +62,8 @@ def test_what_is_not_there_is_not_given_on(older: Node) -> None:
     before = Change.objects.count()
     for absent in ({**ORDERS, "dataset": "gone"}, {**ORDERS, "dataset": "*"}):
         for verb in ("grant", "revoke"):
-            told = texts(Caller("admin").change(verb, body(absent)), 404)
-            assert told == f"'dataset:ns1.{absent['dataset']}' was not found."
+            text = texts(Caller("admin").change(verb, body(absent)), 404)
+            assert text == f"'dataset:ns1.{absent['dataset']}' was not found."
     assert Change.objects.count() == before
 
 

@@ -30,8 +30,8 @@ def listed(caller: Caller, kind: str, name: str) -> list[Any]:
     answer = caller.listed(kind, name)
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Type"] == "application/json"
-    found: list[Any] = answer.json()
-    return found
+    body: list[Any] = answer.json()
+    return body
 
 
 # the forms of three generations, as their clients send them
@@ -272,10 +272,10 @@ DENIED = (
 def test_only_admins_of_the_backend_grant_and_revoke(cdap: Node) -> None:
     give(cdap, "dataset:ns1.orders", "bob", "ADMIN", "READ")
     bob, before = Caller("bob"), Change.objects.count()
-    told = DENIED % "dataset:ns1.orders"
+    expected = DENIED % "dataset:ns1.orders"
     for verb in ("grant", "revoke"):
-        assert texts(bob.change(verb, request()), 403) == told
-        assert texts(bob.change(verb, request(holder="ROLE:ghost")), 403) == told, (
+        assert texts(bob.change(verb, request()), 403) == expected
+        assert texts(bob.change(verb, request(holder="ROLE:ghost")), 403) == expected, (
             "not even what roles there are"
         )
     assert Change.objects.count() == before

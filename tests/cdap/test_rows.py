@@ -26,7 +26,9 @@ class World:
         self.law, self.root, self.pdp = law, a_cdap(POLICIES[law]), Caller("pdp", kind="service")
         self.names: dict[frozenset[tuple[str, str]], str] = {}
         self.answers: dict[tuple[str, Need], bool] = {}
-        for text in sorted(ENTITIES.values(), key=lambda one: (one.count("."), "namespace" not in one)):
+        for text in sorted(
+            ENTITIES.values(), key=lambda entity: (entity.count("."), "namespace" not in entity)
+        ):
             if not text.startswith("instance:"):
                 entities.create(self.root, parse(text), by=OPERATOR)
 
@@ -75,9 +77,9 @@ def test_each_row_is_answered_by_status(db: None, law: str) -> None:
             continue
         for held in sets(row):
             name = world.holder(held)
-            said = any(all(world.answered(name, need) for need in way) for way in row.ways)
-            if said != row._replace(every="").allows(held):
-                wrong.append((row.operation, sorted(held), said))
+            allowed = any(all(world.answered(name, need) for need in way) for way in row.ways)
+            if allowed != row._replace(every="").allows(held):
+                wrong.append((row.operation, sorted(held), allowed))
     assert not wrong
 
 

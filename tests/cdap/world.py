@@ -35,9 +35,9 @@ def the_role(root: Node, name: str) -> Node:
     from catalog.queries import find
     from lakewarden.law.objects import ObjectRef
 
-    found = find(ObjectRef("role", root.name, (name,)))
-    assert found is not None, name
-    return found
+    node = find(ObjectRef("role", root.name, (name,)))
+    assert node is not None, name
+    return node
 
 
 def a_role(root: Node, name: str, *holders: str) -> Node:

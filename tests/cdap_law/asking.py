@@ -44,7 +44,7 @@ def explained(
     name = law.narrowed(type_, action, {"action": sent})
     operation = law.action(type_, name) or name
     places = [lineage(slice_.dialect, each) for each in inside]
-    found = explain(slice_, operation, levels, now=0.0, also=also, inside=places)
+    explanation = explain(slice_, operation, levels, now=0.0, also=also, inside=places)
     again = engine.decide(slice_, operation, levels, now=0.0, also=also, inside=places)
-    assert found.decision == again
-    return found
+    assert explanation.decision == again
+    return explanation

@@ -77,8 +77,8 @@ def forget(root: Node) -> None:
     """As if the time had come to ask again."""
     known = fetching.of(root.name)
     assert known is not None
-    for who, found in list(known._kept.items()):
-        known._kept[who] = found._replace(again=0.0)
+    for who, kept in list(known._kept.items()):
+        known._kept[who] = kept._replace(again=0.0)
 
 
 @pytest.mark.seed("S1-015", "S1-016", "S1-021", "S1-023", "S2-009")
@@ -129,8 +129,8 @@ def test_whatever_it_raises_is_a_no_once_what_is_kept_is_too_old(
     assert may(cdap, "ana", "READ", "dataset:ns1.a"), "what was told a moment ago"
     known = fetching.of("cdap")
     assert known is not None
-    for who, found in list(known._kept.items()):
-        known._kept[who] = found._replace(at=found.at - known.configured.ttl, again=0.0)
+    for who, kept in list(known._kept.items()):
+        known._kept[who] = kept._replace(at=kept.at - known.configured.ttl, again=0.0)
     assert not may(cdap, "ana", "READ", "dataset:ns1.a")
 
 
@@ -217,11 +217,11 @@ WRONG: dict[str, tuple[str, str]] = {
 @pytest.mark.django_db(transaction=False)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_setting_is_one_line_at_the_start(name: str, tmp_path: Path) -> None:
-    content, told = WRONG[name]
+    content, message = WRONG[name]
     place = tmp_path / "authorizers.toml"
     place.write_text(content)
     wrong = content if content.endswith(".toml") else str(place)
-    with pytest.raises(ValueError, match=re.escape(told)) as raised:
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
         setting.read(wrong)
     assert "\n" not in str(raised.value)
 

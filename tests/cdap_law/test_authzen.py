@@ -21,7 +21,7 @@ ALL_ROWS = {law: [row for item in rows for row in item.rows] for law, rows in RO
 
 def everything(root: Node) -> None:
     rest = [entity for entity in ENTITIES.values() if not entity.startswith(("instance:", "namespace:"))]
-    make(root, "namespace:ns1", *sorted(rest, key=lambda one: one.startswith("program:")))
+    make(root, "namespace:ns1", *sorted(rest, key=lambda entity: entity.startswith("program:")))
 
 
 def answers(caller: Caller, questions: list[dict[str, Any]]) -> list[bool]:
@@ -54,12 +54,12 @@ def test_every_row_is_decided_as_its_table_says(law: str) -> None:
         give(root, who, *(f"{code} on {on}" for code, on in held))
         user(who)
     caller = Caller()
-    found = [
+    answered = [
         item for at in range(0, len(questions), 500) for item in answers(caller, questions[at : at + 500])
     ]
     wrong = [
         (asked["action"], asked["resource"], asked["subject"])
-        for asked, answer, right in zip(questions, found, expected, strict=True)
+        for asked, answer, right in zip(questions, answered, expected, strict=True)
         if answer != right
     ]
     assert wrong == []
@@ -175,8 +175,8 @@ def test_plain_words_mean_the_rows(type: str) -> None:
         give(root, who, f"{code} on {entity}")
         asked = [question(who, word, REALM, entity) for word in words]
         assert answers(caller, asked) == [needed == code for needed in words.values()], code
-        found = caller.send("/access/v1/search/action", question(who, "", REALM, entity))
-        names = [item["name"] for item in found["results"]]
+        response = caller.send("/access/v1/search/action", question(who, "", REALM, entity))
+        names = [item["name"] for item in response["results"]]
         plain = {"use", *(word for word, needed in words.items() if needed == code)}
         assert set(names[: len(plain)]) == plain
 

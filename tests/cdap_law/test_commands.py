@@ -88,8 +88,8 @@ def test_entities_are_made_changed_read_and_deleted() -> None:
 def test_what_goes_wrong_is_one_line(words: tuple[str, ...], code: int, told: str) -> None:
     root = a_cdap("c")
     make(root, "namespace:ns1", "dataset:ns1.a")
-    found, _, err = run("entity", "c", *words)
-    assert (found, err.count("\n")) == (code, 1)
+    output, _, err = run("entity", "c", *words)
+    assert (output, err.count("\n")) == (code, 1)
     assert told in err
 
 

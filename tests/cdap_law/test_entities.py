@@ -23,8 +23,8 @@ IN_NS1 = ("application:ns1.app", "program:ns1.app.worker.etl", "dataset:ns1.orde
 
 
 def there(root: Node, entity: str) -> bool:
-    one = text(entity)
-    return find(ObjectRef(one.type, root.name, one.parts)) is not None
+    name = text(entity)
+    return find(ObjectRef(name.type, root.name, name.parts)) is not None
 
 
 def tried(act: Callable[..., object], root: Node, entity: str, who: str) -> str:
@@ -224,7 +224,9 @@ def test_deleting_all_takes_what_one_may_and_names_what_is_left() -> None:
     give(root, "ana", "ADMIN on stream:ns1.a", "READ on stream:ns1.b", "ALL on stream:ns1.c")
     cleared = entities.delete_all(root, text("stream:ns1.*"), by=acting("ana"))
     assert [str(item) for item in cleared.gone] == ["stream:ns1.a", "stream:ns1.c"]
-    assert [(str(one), "not authorized" in why) for one, why in cleared.left] == [("stream:ns1.b", True)]
+    assert [(str(entity), "not authorized" in why) for entity, why in cleared.left] == [
+        ("stream:ns1.b", True)
+    ]
     assert [there(root, f"stream:ns1.{name}") for name in "abc"] == [False, True, False]
     assert there(root, "dataset:ns1.a")
 
@@ -280,7 +282,7 @@ def test_deleting_all_is_all_or_nothing_in_4_3() -> None:
     make(root, "namespace:ns1", "stream:ns1.a", "stream:ns1.b")
     give(root, "ana", "ADMIN on stream:ns1.a")
     cleared = entities.delete_all(root, text("stream:ns1.*"), by=acting("ana"))
-    assert (cleared.gone, [str(one) for one, _ in cleared.left]) == ((), ["stream:ns1.b"])
+    assert (cleared.gone, [str(entity) for entity, _ in cleared.left]) == ((), ["stream:ns1.b"])
     assert there(root, "stream:ns1.a")
 
 

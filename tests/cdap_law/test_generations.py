@@ -71,8 +71,8 @@ def test_what_was_planned_is_what_then_is_decided_and_recorded(root: Node) -> No
     caller = Caller()
     assert caller.may("ana", "read", REALM, "dataset:ns1.orders")
     digest = command(REALM, "4.3")[-1].removeprefix("plan ")
-    told = command(REALM, "4.3", "--plan", digest, "--reason", "CDAP was upgraded")
-    assert told == ["c has the rules of CDAP 4.3; it had those of 3.5"]
+    output = command(REALM, "4.3", "--plan", digest, "--reason", "CDAP was upgraded")
+    assert output == ["c has the rules of CDAP 4.3; it had those of 3.5"]
     assert not caller.may("ana", "read", REALM, "dataset:ns1.orders")
     assert caller.may("ana", "read", REALM, "namespace:ns1")
     assert caller.may("bea", "write", REALM, "dataset:ns1.orders")
@@ -83,8 +83,8 @@ def test_what_was_planned_is_what_then_is_decided_and_recorded(root: Node) -> No
     assert not Grant.objects.open().filter(pattern="instance:c").exists()
     made = Change.objects.latest("revision")
     assert (made.kind, made.reason) == ("realm.set", "CDAP was upgraded")
-    said = Event.objects.filter(change_id=made.revision, kind="realm.set")
-    assert ("policy", "4.3") in {(event.data["setting"], event.data["value"]) for event in said}
+    events = Event.objects.filter(change_id=made.revision, kind="realm.set")
+    assert ("policy", "4.3") in {(event.data["setting"], event.data["value"]) for event in events}
 
 
 def test_the_record_is_whole_afterwards(root: Node) -> None:

@@ -141,8 +141,8 @@ def test_the_worked_example() -> None:
         role = a_role(
             root, f"r{len(left_out or '')}", *(f"ADMIN on {item}" for item in given), held_by=("group:admin",)
         )
-        for one, entity in entities_of.items():
-            assert may(root, "alice", "ADMIN", entity) == (one in given), entity
+        for holder, entity in entities_of.items():
+            assert may(root, "alice", "ADMIN", entity) == (holder in given), entity
             assert not may(root, "alice", "ADMIN", entity.replace("ns1", "ns2")), entity
             assert not may(root, "alice", "READ", entity), entity
             assert not may(root, "bob", "ADMIN", entity), entity

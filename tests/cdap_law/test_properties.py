@@ -49,8 +49,8 @@ def named_by(target: Authorizable) -> Authorizable:
 def worlds(rounds: int, of_patterns: bool = True) -> Iterator[tuple[Held, list[Authorizable]]]:
     rng = random.Random(43)
     for _ in range(rounds):
-        one = a_target if of_patterns else an_entity
-        held = [(one(rng), rng.choice(CODES)) for _ in range(rng.randint(0, 60))]
+        place_target = a_target if of_patterns else an_entity
+        held = [(place_target(rng), rng.choice(CODES)) for _ in range(rng.randint(0, 60))]
         near = [an_entity(rng) for _ in range(20)]
         near += [
             of(target.type, *(part.replace("*", "b").replace("?", "a") for part in target.whole))

@@ -39,8 +39,8 @@ def a_world(policy: str = "4.3", **settings: str) -> Node:
 
 
 def the(entity: str) -> Node:
-    one = text(entity)
-    node = find(ObjectRef(one.type, "c", one.parts if one.type != "instance" else ()))
+    name = text(entity)
+    node = find(ObjectRef(name.type, "c", name.parts if name.type != "instance" else ()))
     assert node is not None, entity
     return node
 
@@ -59,10 +59,10 @@ def test_who_has_access_is_told_from_texts() -> None:
     give(root, "ana", "READ on dataset:ns1.*")
     give(root, "bob", "ADMIN on namespace:ns1")
     give(root, "group:staff", "WRITE on dataset:ns1.a")
-    found = who_has("dataset:ns1.a")
-    assert found["user:ana"] == {"read", "use"}
-    assert found["group:staff"] == {"write", "use"}
-    assert "user:bob" not in found
+    holders = who_has("dataset:ns1.a")
+    assert holders["user:ana"] == {"read", "use"}
+    assert holders["group:staff"] == {"write", "use"}
+    assert "user:bob" not in holders
     assert "user:ana" not in who_has("dataset:ns2.a")
     assert AccessMap(the("dataset:ns1.a")).count("write") == (1, 0)
 
@@ -98,8 +98,8 @@ def test_lists_hold_what_the_generation_shows(
     listed = visible_objects.children(ana, the("namespace:ns1"), "dataset")
     assert {row.name for row in listed} == datasets
     assert {row.name for row in visible_objects.children(ana, root, "namespace")} == namespaces
-    found = visible_objects.search(ana, root, "a").filter(type="dataset", parent=the("namespace:ns1").id)
-    assert {row.name for row in found} == {name for name in datasets if "a" in name}
+    rows = visible_objects.search(ana, root, "a").filter(type="dataset", parent=the("namespace:ns1").id)
+    assert {row.name for row in rows} == {name for name in datasets if "a" in name}
 
 
 LISTS = [
@@ -126,17 +126,17 @@ def test_each_kind_of_list_needs_something_on_what_it_shows(type: str, entity: s
         user("nobody")
         for who in (code, "nobody"):
             body = {**question(who, "use", "c", entity), "resource": {"type": type}}
-            found = [item["id"] for item in caller.send("/access/v1/search/resource", body)["results"]]
-            seen = f"c/{entity.partition(':')[2]}" in found
-            assert seen == (who == code and (code != "EXECUTE" or type == "program")), (who, found)
+            ids = [item["id"] for item in caller.send("/access/v1/search/resource", body)["results"]]
+            seen = f"c/{entity.partition(':')[2]}" in ids
+            assert seen == (who == code and (code != "EXECUTE" or type == "program")), (who, ids)
 
 
 def test_access_is_told_to_programs() -> None:
     root = a_world()
     give(root, "ana", "READ on dataset:ns1.*")
     boss = Caller("admin", "user")
-    found = json.loads(boss.get("/authz/v1/access?resource=dataset:c/ns1.a").content)
-    [row] = [item for item in found["results"] if item["principal"] == "user:ana"]
+    body = json.loads(boss.get("/authz/v1/access?resource=dataset:c/ns1.a").content)
+    [row] = [item for item in body["results"] if item["principal"] == "user:ana"]
     assert row["paths"][0]["object"] == {"entity": "dataset:ns1.*"}
     mine = json.loads(Caller("ana", "user").get("/authz/v1/access?principal=user:ana&realm=c").content)
     reached = {item["resource"]["id"]: item["actions"] for item in mine["results"]}
@@ -183,9 +183,9 @@ def test_a_run_is_decided_as_its_account_and_asks_about_nothing_else() -> None:
     asked = {"realm": "c", "program": "ns1.app.worker.etl"}
     started = sent(Caller("ana", "user"), "/authz/v1/runs", asked)
     assert started.status_code == 201, started.content
-    told = started.json()
-    assert told["runs_as"] == "user:cdap"
-    inside = Client(headers={"Authorization": f"Bearer {told['token']}"})
+    body = started.json()
+    assert body["runs_as"] == "user:cdap"
+    inside = Client(headers={"Authorization": f"Bearer {body['token']}"})
     for entity, right in (("dataset:ns1.a", True), ("dataset:ns1.b", False)):
         answer = sent(inside, "/access/v1/evaluation", question("cdap", "dataset.read", "c", entity))
         assert answer.json()["decision"] is right
@@ -227,14 +227,14 @@ def test_no_page_breaks_over_a_cdap(policy: str, who: str) -> None:
 def test_administrators_find_what_they_give_rights_on() -> None:
     root = a_world()
     give(root, "ana", "READ on dataset:ns1.*")
-    for who, found in (("admin", {"a", "b"}), ("ana", {"a", "b"}), ("bob", set())):
+    for who, expected in (("admin", {"a", "b"}), ("ana", {"a", "b"}), ("bob", set())):
         slice_ = slices.current(user(who), root)
         listed = visible_objects.children(slice_, the("namespace:ns1"), "dataset")
-        assert {row.name for row in listed} == found, who
+        assert {row.name for row in listed} == expected, who
         assert {row.name for row in visible_objects.search(slice_, root, "").filter(type="stream")} == (
             {"clicks"} if who == "admin" else set()
         )
-        assert ask.may_see(slice_, the("dataset:ns1.a"), now=timezone.now()) == bool(found)
+        assert ask.may_see(slice_, the("dataset:ns1.a"), now=timezone.now()) == bool(expected)
 
 
 def test_the_history_tells_patterns_in_words() -> None:
@@ -243,8 +243,8 @@ def test_the_history_tells_patterns_in_words() -> None:
     client = Client()
     account = User.objects.create(username="admin", principal=user("admin"))
     client.force_login(account, backend="django.contrib.auth.backends.ModelBackend")
-    told = re.sub(r"<[^>]+>", "", client.get(reverse("console:history")).content.decode())
-    assert "granted READ on dataset:ns1.* to ana" in " ".join(told.split())
+    page_text = re.sub(r"<[^>]+>", "", client.get(reverse("console:history")).content.decode())
+    assert "granted READ on dataset:ns1.* to ana" in " ".join(page_text.split())
 
 
 def test_a_snapshot_decides_as_the_console_does() -> None:

@@ -165,12 +165,12 @@ def test_the_pages_list_what_one_has_access_to() -> None:
     for name, seen in (("mine", True), ("theirs", False)):
         node = find(ObjectRef("dataset", "c", ("ns1", name)))
         assert node is not None
-        found = client.get(reverse("console:search"), {"q": name}).content.decode()
-        assert (reverse("console:object", args=[node.id]) in found) == seen, name
+        page = client.get(reverse("console:search"), {"q": name}).content.decode()
+        assert (reverse("console:object", args=[node.id]) in page) == seen, name
 
 
 @pytest.mark.parametrize("asked", ["instance:c", "namespace:ns1", "dataset:ns1.orders"])
 def test_who_may_not_grant_lacks_what_its_administrator_can_give(asked: str) -> None:
-    found = explained(holding("cdap43", [("ADMIN", asked)]), "grant", asked)
-    assert [lack.kind for lack in found.missing] == ["ownership"], "no owner makes anybody a site admin"
-    assert [[lack.kind for lack in way] for way in found.alternatives] == [["service_admin"]]
+    explanation = explained(holding("cdap43", [("ADMIN", asked)]), "grant", asked)
+    assert [lack.kind for lack in explanation.missing] == ["ownership"], "no owner makes anybody a site admin"
+    assert [[lack.kind for lack in way] for way in explanation.alternatives] == [["service_admin"]]

@@ -113,10 +113,10 @@ def test_the_file_is_read_again_with_each_fetch(cdap: Node, policy_file: Path) -
 
 
 def test_policies_of_another_instance_are_left_out() -> None:
-    told = sentry_policies.read(
+    policies = sentry_policies.read(
         "[roles]\nr = instance=other->namespace=ns1->action=read, instance=cdap->action=admin", "cdap"
     )
-    assert told.roles == {"r": (("instance:cdap", "ADMIN"),)}
+    assert policies.roles == {"r": (("instance:cdap", "ADMIN"),)}
 
 
 WRONG: list[dict[str, Any]] = [

@@ -77,9 +77,9 @@ def test_what_is_missing_is_enough(row: Row) -> None:
     inside = INSIDE if row.every else ()
     for held in (frozenset(), *(row.enough() - {item} for item in row.enough())):
         slice_ = holding(row.law, held)
-        found = explained(slice_, row.operation, ENTITIES[row.type], inside, **row.properties)
-        assert bool(found.missing) == (not found.decision), sorted(held)
-        given = [(lack.privilege, lack.name) for lack in found.missing]
+        explanation = explained(slice_, row.operation, ENTITIES[row.type], inside, **row.properties)
+        assert bool(explanation.missing) == (not explanation.decision), sorted(held)
+        given = [(lack.privilege, lack.name) for lack in explanation.missing]
         after = holding(row.law, [*held, *given])
         assert decided(after, row.operation, ENTITIES[row.type], inside, **row.properties), given
 

@@ -144,7 +144,7 @@ def test_the_page_of_operations_is_as_the_tables_are() -> None:
 @pytest.mark.seed("S2-164")
 def test_the_operations_can_be_looked_up(root: Node) -> None:
     give(root, "ana", "ADMIN on dataset:ns1.orders")
-    found = Caller().send("/access/v1/search/action", question("ana", "", REALM, "dataset:ns1.orders"))
-    names = [item["name"] for item in found["results"]]
+    response = Caller().send("/access/v1/search/action", question("ana", "", REALM, "dataset:ns1.orders"))
+    names = [item["name"] for item in response["results"]]
     assert {"drop", "dataset.truncate", "dataset.upgrade", "ADMIN"} <= set(names)
     assert "dataset.read" not in names and len(names) == len(set(names))

@@ -99,50 +99,50 @@ def take(root: Node, who: str, *codes: str) -> None:
 
 @pytest.mark.seed("S2-001", "S2-010", "S2-015", "S2-016", "S2-019", "S2-042", "S2-047", "S2-049")
 def test_one_call_brings_all_of_somebody_and_the_rest_is_answered_from_it(cache: Make) -> None:
-    one = cache()
+    cache_ = cache()
     for _ in range(20):
-        assert may(one, "alice", "read")
-        assert may(one, "alice", "write")
-        assert not may(one, "alice", "read", TWO)
-    assert calls(one) == ["snapshot"]
-    assert may(one, "bob", "read")
-    assert not may(one, "bob", "write")
-    assert calls(one) == ["snapshot", "snapshot"]
+        assert may(cache_, "alice", "read")
+        assert may(cache_, "alice", "write")
+        assert not may(cache_, "alice", "read", TWO)
+    assert calls(cache_) == ["snapshot"]
+    assert may(cache_, "bob", "read")
+    assert not may(cache_, "bob", "write")
+    assert calls(cache_) == ["snapshot", "snapshot"]
 
 
 @pytest.mark.seed("S2-022", "S2-023", "S2-024", "S2-026", "S2-027")
 def test_it_maps_somebody_and_an_entity_to_actions_and_a_refresh_replaces_them(
     cache: Make, clock: Clock, realm: Node
 ) -> None:
-    one = cache(refresh=50)
-    may(one, "alice", "read")
-    assert datasets(one, "alice") == {"dataset:ns1.one": {"READ", "WRITE"}}
+    cache_ = cache(refresh=50)
+    may(cache_, "alice", "read")
+    assert datasets(cache_, "alice") == {"dataset:ns1.one": {"READ", "WRITE"}}
     give(realm, "alice", "EXECUTE on dataset:ns1.one", "READ on dataset:ns1.two")
     take(realm, "alice", "WRITE")
     clock.ahead += 51
-    may(one, "alice", "read")
-    assert datasets(one, "alice") == {
+    may(cache_, "alice", "read")
+    assert datasets(cache_, "alice") == {
         "dataset:ns1.one": {"READ", "EXECUTE"},
         "dataset:ns1.two": {"READ"},
     }
-    one.reset()
-    assert one.privileges("user:alice", "cdap") == {}
+    cache_.reset()
+    assert cache_.privileges("user:alice", "cdap") == {}
 
 
 @pytest.mark.seed("S2-025")
 def test_what_is_taken_of_nothing_kept_is_an_error_and_what_is_kept_is_forgotten(
     cache: Make, realm: Node
 ) -> None:
-    one = cache()
-    assert may(one, "alice", "read") and may(one, "bob", "read")
+    cache_ = cache()
+    assert may(cache_, "alice", "read") and may(cache_, "bob", "read")
     for who, name in (("carl", "dataset:ns1.one"), ("alice", "dataset:ns1.two")):
         with pytest.raises(LookupError, match=f"nothing is kept of user:{who} on {name}"):
-            one.revoked(f"user:{who}", "cdap", name, ["READ"])
-    assert may(one, "alice", "read") and calls(one) == ["snapshot"] * 2
+            cache_.revoked(f"user:{who}", "cdap", name, ["READ"])
+    assert may(cache_, "alice", "read") and calls(cache_) == ["snapshot"] * 2
     take(realm, "alice", "READ")
-    one.revoked("user:alice", "cdap", "dataset:ns1.one", ["READ"])
-    assert not may(one, "alice", "read") and may(one, "bob", "read")
-    assert calls(one) == ["snapshot"] * 3
+    cache_.revoked("user:alice", "cdap", "dataset:ns1.one", ["READ"])
+    assert not may(cache_, "alice", "read") and may(cache_, "bob", "read")
+    assert calls(cache_) == ["snapshot"] * 3
 
 
 class Forgetful(dict[Any, Any]):
@@ -161,17 +161,17 @@ class Forgetful(dict[Any, Any]):
 @pytest.mark.seed("S2-029")
 def test_what_is_kept_may_lie_in_a_cache_of_another_make(site: Site, realm: Node, clock: Clock) -> None:
     store, token = Forgetful(), tokens.create(admitted_service("container"), scopes=("check",))
-    one = Cache(Counted(site, token), Settings(), clock=clock, store=store)  # type: ignore[arg-type]
-    assert may(one, "alice", "write") and may(one, "alice", "read")
-    assert calls(one) == ["snapshot"]
-    assert not may(one, "bob", "write")
+    cache_ = Cache(Counted(site, token), Settings(), clock=clock, store=store)  # type: ignore[arg-type]
+    assert may(cache_, "alice", "write") and may(cache_, "alice", "read")
+    assert calls(cache_) == ["snapshot"]
+    assert not may(cache_, "bob", "write")
     assert [str(who) for _, who in store] == ["user:bob"]
-    assert may(one, "alice", "write") and calls(one) == ["snapshot"] * 3
+    assert may(cache_, "alice", "write") and calls(cache_) == ["snapshot"] * 3
     assert set(store.taken_in) == {"user:alice", "user:bob"}
     store.clear()  # by itself, at any moment
     take(realm, "alice", "WRITE")
-    assert not may(one, "alice", "write")
-    one.reset()
+    assert not may(cache_, "alice", "write")
+    cache_.reset()
     assert not store
 
 
@@ -180,47 +180,47 @@ def test_it_goes_on_for_ten_minutes_unless_the_property_says_otherwise(
     site: Site, cache: Make, clock: Clock
 ) -> None:
     assert Settings.of_properties({}) == Settings()
-    one, short = cache(failures=100), cache(failures=100, ttl=300)
-    assert may(one, "alice", "read") and may(short, "alice", "read")
+    usual, short = cache(failures=100), cache(failures=100, ttl=300)
+    assert may(usual, "alice", "read") and may(short, "alice", "read")
     site.stop()
     clock.ahead += 301
-    assert may(one, "alice", "read")
+    assert may(usual, "alice", "read")
     with pytest.raises(Unavailable):
         may(short, "alice", "read")
     clock.ahead += 298
-    assert may(one, "alice", "read")
+    assert may(usual, "alice", "read")
     clock.ahead += 2
     with pytest.raises(Unavailable):
-        may(one, "alice", "read")
+        may(usual, "alice", "read")
 
 
 @pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034", "S2-052", "S1-159")
 def test_a_change_elsewhere_counts_after_the_interval_at_the_latest(
     cache: Make, clock: Clock, realm: Node
 ) -> None:
-    one = cache(refresh=20)
-    assert may(one, "alice", "read")
+    cache_ = cache(refresh=20)
+    assert may(cache_, "alice", "read")
     take(realm, "alice", "READ")
     clock.ahead += 19
-    assert may(one, "alice", "read")
+    assert may(cache_, "alice", "read")
     clock.ahead += 2
-    assert not may(one, "alice", "read")
-    assert may(one, "alice", "write")
+    assert not may(cache_, "alice", "read")
+    assert may(cache_, "alice", "write")
 
 
 @pytest.mark.seed("S2-011", "S2-031", "S2-032")
 def test_own_writes_are_seen_at_once_and_by_everybody(cache: Make, site: Site, realm: Node) -> None:
-    one = cache()
-    assert may(one, "alice", "read")
-    assert may(one, "bob", "read")
+    cache_ = cache()
+    assert may(cache_, "alice", "read")
+    assert may(cache_, "bob", "read")
     line = Line(site.url, tokens.create(user("admin")), timeout=60, attempts=1, ca=None)
-    one.follow(line)
+    cache_.follow(line)
     rest = Rest(line)
     rest.revoke(text("dataset:ns1.one"), Holder("user", "alice"), ["READ"])
-    assert not may(one, "alice", "read")
-    assert may(one, "bob", "read")
+    assert not may(cache_, "alice", "read")
+    assert may(cache_, "bob", "read")
     rest.grant(text("dataset:ns1.one"), Holder("user", "alice"), ["READ"])
-    assert may(one, "alice", "read")
+    assert may(cache_, "alice", "read")
 
 
 @pytest.mark.seed("S2-017", "S2-033", "S2-046")
@@ -240,13 +240,13 @@ def test_own_writes_are_seen_at_once_and_by_everybody(cache: Make, site: Site, r
 def test_an_event_from_outside_drops_whom_it_is_about(
     cache: Make, realm: Node, event: dict[str, Any], asked_again: list[str]
 ) -> None:
-    one = cache()
+    cache_ = cache()
     for who in ("alice", "bob"):
-        assert may(one, who, "read")
+        assert may(cache_, who, "read")
         take(realm, who, "READ")
-        assert may(one, who, "read")
-    one.happened(event)
-    assert {who for who in ("alice", "bob") if not may(one, who, "read")} == set(asked_again)
+        assert may(cache_, who, "read")
+    cache_.happened(event)
+    assert {who for who in ("alice", "bob") if not may(cache_, who, "read")} == set(asked_again)
 
 
 # Single objects, and what is never kept
@@ -254,43 +254,43 @@ def test_an_event_from_outside_drops_whom_it_is_about(
 
 @pytest.mark.seed("S2-041", "S2-045", "S2-053", "S2-054")
 def test_an_object_has_its_own_interval_or_none(cache: Make, clock: Clock, realm: Node) -> None:
-    one = cache(refresh=50, objects={ONE: 5, TWO: 0})
+    cache_ = cache(refresh=50, objects={ONE: 5, TWO: 0})
     give(realm, "alice", "READ on dataset:ns1.two")
-    assert may(one, "alice", "read")
-    assert may(one, "alice", "read", TWO)
+    assert may(cache_, "alice", "read")
+    assert may(cache_, "alice", "read", TWO)
     patterns.revoke(realm, text("dataset:ns1.two"), user("alice"), ["READ"], by=BY["by"])
     take(realm, "alice", "READ")
-    assert may(one, "alice", "read")
-    assert not may(one, "alice", "read", TWO)
+    assert may(cache_, "alice", "read")
+    assert not may(cache_, "alice", "read", TWO)
     clock.ahead += 6
-    assert not may(one, "alice", "read")
+    assert not may(cache_, "alice", "read")
 
 
 @pytest.mark.seed("S2-014", "S2-055")
 @pytest.mark.parametrize("action", ["ADMIN", "dataset.drop", "dataset.executeAdmin truncate", "grant"])
 def test_administration_is_always_asked_fresh(cache: Make, action: str) -> None:
-    one = cache()
+    cache_ = cache()
     for _ in range(3):
-        may(one, "alice", action)
-    assert calls(one) == ["check"] * 3
+        may(cache_, "alice", action)
+    assert calls(cache_) == ["check"] * 3
 
 
 @pytest.mark.seed("S2-048")
 @pytest.mark.parametrize("off", [{"enabled": False}, {"most": 0}])
 def test_it_can_be_turned_off(cache: Make, realm: Node, off: dict[str, Any]) -> None:
-    one = cache(**off)
-    assert may(one, "alice", "read")
+    cache_ = cache(**off)
+    assert may(cache_, "alice", "read")
     take(realm, "alice", "READ")
-    assert not may(one, "alice", "read")
-    assert calls(one) == ["check", "check"]
+    assert not may(cache_, "alice", "read")
+    assert calls(cache_) == ["check", "check"]
 
 
 @pytest.mark.seed("S1-019")
 def test_only_so_many_are_kept_the_last_used_longest(cache: Make) -> None:
-    one = cache(most=2)
+    cache_ = cache(most=2)
     for who in ("alice", "bob", "alice", "admin", "alice", "bob"):
-        one.check(f"user:{who}", "read", ONE)
-    assert len(calls(one)) == 4
+        cache_.check(f"user:{who}", "read", ONE)
+    assert len(calls(cache_)) == 4
 
 
 # Silence
@@ -300,60 +300,60 @@ def test_only_so_many_are_kept_the_last_used_longest(cache: Make) -> None:
 def test_after_so_many_failed_refreshes_everything_is_refused_until_one_succeeds(
     cache: Make, site: Site, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = cache(refresh=10, ttl=600, failures=3)
-    assert may(one, "alice", "read")
-    assert may(one, "bob", "read")
+    cache_ = cache(refresh=10, ttl=600, failures=3)
+    assert may(cache_, "alice", "read")
+    assert may(cache_, "bob", "read")
     site.stop()
     for _ in range(2):
         clock.ahead += 11
-        assert may(one, "alice", "read")
+        assert may(cache_, "alice", "read")
     clock.ahead += 11
     for who, action in (("alice", "read"), ("bob", "read"), ("bob", "ADMIN"), ("carol", "read")):
         with pytest.raises(ConsoleError):
-            may(one, who, action)
-    assert one.privileges("user:bob", "cdap") == {}
+            may(cache_, who, action)
+    assert cache_.privileges("user:bob", "cdap") == {}
     assert [each.levelno for each in caplog.records].count(logging.ERROR) == 1
     assert "mend the connection to the console" in caplog.text
     site.start()
     with pytest.raises(Unavailable, match="everything is refused"):
-        may(one, "alice", "read")  # not asked again within a moment
+        may(cache_, "alice", "read")  # not asked again within a moment
     clock.ahead += 2
-    assert may(one, "alice", "read")
-    assert may(one, "bob", "read")
+    assert may(cache_, "alice", "read")
+    assert may(cache_, "bob", "read")
 
 
 @pytest.mark.seed("S2-035")
 def test_how_many_may_fail_is_a_setting(cache: Make, site: Site, clock: Clock) -> None:
-    one = cache(refresh=10, ttl=600, failures=1)
-    assert may(one, "alice", "read")
+    cache_ = cache(refresh=10, ttl=600, failures=1)
+    assert may(cache_, "alice", "read")
     site.stop()
     clock.ahead += 11
     with pytest.raises(Unavailable):
-        may(one, "alice", "read")
+        may(cache_, "alice", "read")
 
 
 @pytest.mark.seed("S1-020")
 def test_nothing_is_used_beyond_its_time(cache: Make, site: Site, clock: Clock) -> None:
-    one = cache(refresh=10, ttl=30, failures=100)
-    assert may(one, "alice", "read")
+    cache_ = cache(refresh=10, ttl=30, failures=100)
+    assert may(cache_, "alice", "read")
     site.stop()
     clock.ahead += 29
-    assert may(one, "alice", "read")
+    assert may(cache_, "alice", "read")
     clock.ahead += 2
     with pytest.raises(Unavailable):
-        may(one, "alice", "read")
+        may(cache_, "alice", "read")
 
 
 def test_an_object_with_its_own_interval_is_refused_when_that_is_over(
     cache: Make, site: Site, clock: Clock
 ) -> None:
-    one = cache(refresh=50, ttl=600, failures=100, objects={ONE: 5, TWO: 0})
-    may(one, "alice", "read")
+    cache_ = cache(refresh=50, ttl=600, failures=100, objects={ONE: 5, TWO: 0})
+    may(cache_, "alice", "read")
     site.stop()
     clock.ahead += 6
     for what in (ONE, TWO):
         with pytest.raises(Unavailable):
-            may(one, "alice", "read", what)
+            may(cache_, "alice", "read", what)
 
 
 @pytest.mark.seed("S2-065")
@@ -375,8 +375,8 @@ def test_what_is_kept_is_not_used_by_whoever_may_ask_no_longer(
     admitted_service("another")
     service = admitted_service("container")
     token = tokens.create(service, scopes=("check",))
-    one = Cache(site.client(token), Settings(refresh=10), clock=clock)
-    assert may(one, "alice", "read")
+    cache_ = Cache(site.client(token), Settings(refresh=10), clock=clock)
+    assert may(cache_, "alice", "read")
     if lost == "the token":
         tokens.revoke(tokens.find(token))
     else:
@@ -384,8 +384,8 @@ def test_what_is_kept_is_not_used_by_whoever_may_ask_no_longer(
     clock.ahead += 11
     for _ in range(2):
         with pytest.raises((BadCredentials, MayNotAsk)):
-            may(one, "alice", "read")
-        assert not datasets(one, "alice"), "nothing stays for the refresh in the background either"
+            may(cache_, "alice", "read")
+        assert not datasets(cache_, "alice"), "nothing stays for the refresh in the background either"
 
 
 @pytest.mark.seed("S2-069")
@@ -410,41 +410,41 @@ def test_whoever_may_ask_may_not_therefore_grant(site: Site, scopes: tuple[str, 
 
 @pytest.mark.seed("S2-040", "S2-043", "S2-044")
 def test_a_first_question_is_asked_at_once_and_the_rest_fetched_behind_it(cache: Make) -> None:
-    with cache() as one:
-        assert may(one, "alice", "read")
-        assert calls(one)[0] == "check"
-        until(lambda: one.privileges("user:alice", "cdap") != {})
-        before = list(calls(one))
-        assert may(one, "alice", "write")
-        assert not may(one, "alice", "read", TWO)
-        assert calls(one) == before
+    with cache() as cache_:
+        assert may(cache_, "alice", "read")
+        assert calls(cache_)[0] == "check"
+        until(lambda: cache_.privileges("user:alice", "cdap") != {})
+        before = list(calls(cache_))
+        assert may(cache_, "alice", "write")
+        assert not may(cache_, "alice", "read", TWO)
+        assert calls(cache_) == before
 
 
 @pytest.mark.seed("S2-018", "S2-028")
 def test_it_is_filled_at_the_interval_while_questions_are_answered_from_it(cache: Make, realm: Node) -> None:
-    with cache(refresh=0.2, ttl=60) as one:
-        may(one, "alice", "read")
-        until(lambda: one.privileges("user:alice", "cdap") != {})
+    with cache(refresh=0.2, ttl=60) as cache_:
+        may(cache_, "alice", "read")
+        until(lambda: cache_.privileges("user:alice", "cdap") != {})
         take(realm, "alice", "READ")
-        until(lambda: not may(one, "alice", "read"))
-        assert "check" not in calls(one)[1:]
-        times = [call for call in calls(one) if call == "snapshot"]
+        until(lambda: not may(cache_, "alice", "read"))
+        assert "check" not in calls(cache_)[1:]
+        times = [call for call in calls(cache_) if call == "snapshot"]
         assert len(times) >= 2
 
 
 def test_the_thread_gives_up_and_comes_back_by_itself(cache: Make, site: Site) -> None:
-    with cache(refresh=0.2, ttl=60, failures=2) as one:
-        may(one, "alice", "read")
-        until(lambda: one.privileges("user:alice", "cdap") != {})
+    with cache(refresh=0.2, ttl=60, failures=2) as cache_:
+        may(cache_, "alice", "read")
+        until(lambda: cache_.privileges("user:alice", "cdap") != {})
         site.stop()
-        until(lambda: one.privileges("user:alice", "cdap") == {})
+        until(lambda: cache_.privileges("user:alice", "cdap") == {})
         with pytest.raises(ConsoleError):
-            may(one, "alice", "read")
+            may(cache_, "alice", "read")
         site.start()
 
         def answered() -> bool:
             try:
-                return may(one, "alice", "read")
+                return may(cache_, "alice", "read")
             except ConsoleError:
                 return False
 

@@ -49,13 +49,13 @@ def typed(
 
 @pytest.mark.django_db(transaction=True)
 def test_why_says_what_a_yes_rests_on_and_what_a_no_lacks(typed: Typed) -> None:
-    code, told = typed("why", "user:ana", "read", ORDERS)
-    assert (code, told.splitlines()[0]) == (0, "user:ana may read table demo/shop.sales.orders")
-    assert "on table demo/shop.sales.orders (role readers)" in told
-    code, told = typed("why", "user:ana", "write", ORDERS)
-    assert (code, told.splitlines()[0]) == (1, "user:ana may not write table demo/shop.sales.orders")
-    assert "  lacks MODIFY_TABLE on table demo/shop.sales.orders (owner: user:olivia)" in told
-    assert "  ask for it: http" in told
+    code, output = typed("why", "user:ana", "read", ORDERS)
+    assert (code, output.splitlines()[0]) == (0, "user:ana may read table demo/shop.sales.orders")
+    assert "on table demo/shop.sales.orders (role readers)" in output
+    code, output = typed("why", "user:ana", "write", ORDERS)
+    assert (code, output.splitlines()[0]) == (1, "user:ana may not write table demo/shop.sales.orders")
+    assert "  lacks MODIFY_TABLE on table demo/shop.sales.orders (owner: user:olivia)" in output
+    assert "  ask for it: http" in output
     assert typed("why", "user:olivia", "read", ORDERS)[0] == 2
     assert typed("why", "nobody", "read", ORDERS)[0] == 2
     assert typed("why", "user:ana", "read", "nothing")[0] == 2
@@ -66,17 +66,17 @@ def test_a_snapshot_is_kept_and_decides_without_the_console(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = str(tmp_path / "ana.json")
-    code, told = typed("snapshot", "demo", "--out", file)
+    code, output = typed("snapshot", "demo", "--out", file)
     assert code == 0
-    assert told.startswith("user:ana in demo, revision ")
+    assert output.startswith("user:ana in demo, revision ")
     monkeypatch.setenv("LAKEWARDEN_URL", "http://127.0.0.1:9")
     assert typed("check", "--snapshot", file, "user:ana", "read", ORDERS) == (0, "user:ana may read all 1\n")
-    code, told = typed("check", "--snapshot", file, "user:ana", "read", ORDERS, PLANS)
-    assert (code, told) == (1, f"user:ana may not read {PLANS}\n")
+    code, output = typed("check", "--snapshot", file, "user:ana", "read", ORDERS, PLANS)
+    assert (code, output) == (1, f"user:ana may not read {PLANS}\n")
     assert typed("check", "--snapshot", file, "user:olivia", "read", ORDERS)[0] == 2
     Path(file).write_text(Path(file).read_text().replace("SELECT_TABLE", "MODIFY_TABLE"))
-    code, told = typed("check", "--snapshot", file, "user:ana", "write", ORDERS)
-    assert (code, told) == (2, "the snapshot was changed on its way: its digest is another\n")
+    code, output = typed("check", "--snapshot", file, "user:ana", "write", ORDERS)
+    assert (code, output) == (2, "the snapshot was changed on its way: its digest is another\n")
     assert typed("check", "--snapshot", file + "x", "user:ana", "read", ORDERS)[0] == 2
 
 
@@ -95,9 +95,9 @@ def test_a_snapshot_is_kept_and_decides_without_the_console(
     ids=" ".join,
 )
 def test_what_cannot_be_done_is_told_in_a_line(typed: Typed, arguments: tuple[str, ...]) -> None:
-    code, told = typed(*arguments)
+    code, output = typed(*arguments)
     assert code == 2
-    assert "Traceback" not in told
+    assert "Traceback" not in output
 
 
 LIES = [

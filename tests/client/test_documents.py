@@ -45,9 +45,9 @@ def site(transactional_db: None) -> Iterator[Site]:
 
 def blocks(page: str, kind: str) -> str:
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (DOCS / page).read_text(), re.M | re.S)
-    found = [text for named, text in fenced if named == kind]
-    assert found, page
-    return "\n".join(found)
+    blocks_ = [text for named, text in fenced if named == kind]
+    assert blocks_, page
+    return "\n".join(blocks_)
 
 
 def run(page: str, site: Site) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def test_the_page_for_pipelines(site: Site) -> None:
     assert console.what_may("user:ana", orders) == ["read"]
     assert orders in list(console.where_may("user:ana", "read", "table"))
     assert "user:ana" in map(str, left["asking"].who_may("read", orders))
-    found = console.resolve("demo", names=["shop.sales.orders", "x"], locations=["s3://lake/orders"])
-    assert found == {"shop.sales.orders": orders, "x": None, "s3://lake/orders": orders}
+    resolved = console.resolve("demo", names=["shop.sales.orders", "x"], locations=["s3://lake/orders"])
+    assert resolved == {"shop.sales.orders": orders, "x": None, "s3://lake/orders": orders}
     assert Use.objects.get().run == "nightly-2026-11-21"
 
 
@@ -80,11 +80,11 @@ def test_the_page_for_services(site: Site) -> None:
     assert left["rows"]("ana", "orders") == "the rows of orders"
     with pytest.raises(AccessDenied):
         left["guard"].ask("ana", "write", ObjectRef.parse("table", "demo/shop.sales.orders"))
-    said: list[str] = []
+    output: list[str] = []
     environ = {"REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "REMOTE_USER": "ana"}
     for path in ("/tables/orders", "/health", "/other"):
-        left["application"]({**environ, "PATH_INFO": path}, lambda status, headers: said.append(status))
-    assert said == ["200 OK", "200 OK", "403 Forbidden"]
+        left["application"]({**environ, "PATH_INFO": path}, lambda status, headers: output.append(status))
+    assert output == ["200 OK", "200 OK", "403 Forbidden"]
 
 
 def test_the_commands_print_what_the_page_shows(

@@ -95,15 +95,15 @@ DOWN = answer("away", 503)
 
 def test_it_is_asked_for_once_until_it_is_due(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire())]
-    one = held(console, clock, refresh=60)
+    fresh = held(console, clock, refresh=60)
     for _ in range(3):
-        assert one.current().decide("read", ORDERS, now=clock())
+        assert fresh.current().decide("read", ORDERS, now=clock())
     assert len(console.asked) == 1
     clock.now += 59
-    one.current()
+    fresh.current()
     assert len(console.asked) == 1
     clock.now += 2
-    one.current()
+    fresh.current()
     assert len(console.asked) == 2
     path, _, headers = console.asked[1]
     assert path == "/authz/v1/snapshot?realm=demo"
@@ -114,10 +114,10 @@ def test_it_is_asked_for_once_until_it_is_due(console: Peer, clock: Clock) -> No
 
 def test_what_did_not_change_is_kept(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire()), raw(b"", 304)]
-    one = held(console, clock, refresh=60)
-    first = one.current()
+    fresh = held(console, clock, refresh=60)
+    first = fresh.current()
     clock.now += 61
-    assert one.current() is first
+    assert fresh.current() is first
 
 
 def test_a_packed_answer_is_read(console: Peer, clock: Clock) -> None:
@@ -147,26 +147,26 @@ def test_a_bomb_is_not_unpacked_to_its_end(console: Peer, clock: Clock) -> None:
 
 def test_the_last_one_serves_until_too_many_refreshes_failed(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire()), DOWN, DOWN, DOWN, DOWN, answer(wire(revision=8))]
-    one = held(console, clock, refresh=60, failures=3)
-    one.current()
+    fresh = held(console, clock, refresh=60, failures=3)
+    fresh.current()
     for _ in range(2):
         clock.now += 61
-        assert one.current().decide("read", ORDERS, now=clock())
+        assert fresh.current().decide("read", ORDERS, now=clock())
     clock.now += 61
     with pytest.raises(Unavailable, match="status 503"):
-        one.current()
+        fresh.current()
     clock.now += 2
     with pytest.raises(Unavailable):
-        one.current()
+        fresh.current()
     clock.now += 2
-    assert one.current().revision == 8
+    assert fresh.current().revision == 8
 
 
 def test_a_success_in_between_starts_the_count_again(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire()), DOWN, answer(wire()), DOWN, answer(wire())]
-    one = held(console, clock, refresh=60, failures=2)
+    fresh = held(console, clock, refresh=60, failures=2)
     for _ in range(5):
-        assert one.current()
+        assert fresh.current()
         clock.now += 61
 
 
@@ -174,11 +174,11 @@ def test_whoever_gives_up_says_so_to_those_who_can_mend_it(
     console: Peer, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     console.scripts = [answer(wire()), DOWN]
-    one = held(console, clock, refresh=60, failures=1)
-    one.current()
+    fresh = held(console, clock, refresh=60, failures=1)
+    fresh.current()
     clock.now += 61
     with pytest.raises(Unavailable):
-        one.current()
+        fresh.current()
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "everything is refused until the console answers" in caplog.text
     assert TOKEN not in caplog.text
@@ -189,11 +189,11 @@ def test_a_no_of_the_console_is_obeyed_at_once(
     console: Peer, clock: Clock, status: int, error: type[ConsoleError]
 ) -> None:
     console.scripts = [answer(wire()), answer("revoked", status)]
-    one = held(console, clock, refresh=60, failures=10)
-    one.current()
+    fresh = held(console, clock, refresh=60, failures=10)
+    fresh.current()
     clock.now += 61
     with pytest.raises(error):
-        one.current()
+        fresh.current()
 
 
 @pytest.mark.parametrize(("schema", "what"), [(1, "console"), (2, "console"), (SCHEMA_OFF + 1, "client")])
@@ -205,38 +205,38 @@ def test_who_is_too_old_is_told_to_be_updated(console: Peer, clock: Clock, schem
 
 def test_nobody_goes_beyond_the_next_change(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire(next_change_at=iso(NOW + 10))), DOWN]
-    one = held(console, clock, refresh=60, failures=99)
-    assert one.current().decide("read", ORDERS, now=clock())
+    fresh = held(console, clock, refresh=60, failures=99)
+    assert fresh.current().decide("read", ORDERS, now=clock())
     clock.now += 10
     with pytest.raises(BadSnapshot) as raised:
-        one.current()
+        fresh.current()
     assert raised.value.code == "expired"
     assert len(console.asked) == 2
 
 
 def test_nobody_goes_beyond_the_end(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire()), DOWN]
-    one = held(console, clock, refresh=60, failures=99)
-    one.current()
+    fresh = held(console, clock, refresh=60, failures=99)
+    fresh.current()
     clock.now += 3601
     with pytest.raises(BadSnapshot):
-        one.current()
+        fresh.current()
 
 
 def test_the_change_at_hand_is_asked_for_when_it_comes(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire(next_change_at=iso(NOW + 10))), answer(wire(revision=8))]
-    one = held(console, clock, refresh=600)
-    one.current()
+    fresh = held(console, clock, refresh=600)
+    fresh.current()
     clock.now += 11
-    assert one.current().revision == 8
+    assert fresh.current().revision == 8
 
 
 def test_a_clock_set_back_asks_again(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire())]
-    one = held(console, clock, refresh=60)
-    one.current()
+    fresh = held(console, clock, refresh=60)
+    fresh.current()
     clock.now -= 30
-    one.current()
+    fresh.current()
     assert len(console.asked) == 2
 
 
@@ -264,13 +264,13 @@ LIES = {
 def test_a_lie_is_a_failed_refresh(console: Peer, clock: Clock, lie: str) -> None:
     body, code = LIES[lie]
     console.scripts = [answer(wire()), answer(body)]
-    one = held(console, clock, refresh=60, failures=2)
-    first = one.current()
+    fresh = held(console, clock, refresh=60, failures=2)
+    first = fresh.current()
     clock.now += 61
-    assert one.current() is first
+    assert fresh.current() is first
     clock.now += 61
     with pytest.raises(BadSnapshot) as raised:
-        one.current()
+        fresh.current()
     assert raised.value.code == code
     assert pickle.loads(pickle.dumps(raised.value)).code == code  # noqa: S301  our own bytes
 
@@ -291,38 +291,38 @@ def test_reading_what_is_no_snapshot(text: Any) -> None:
 
 
 def test_a_name_of_another_realm_or_shape_is_refused(clock: Clock) -> None:
-    one = Snapshot.read(wire(), now=NOW)
-    assert one.decide("read", ORDERS, now=NOW)
+    snapshot = Snapshot.read(wire(), now=NOW)
+    assert snapshot.decide("read", ORDERS, now=NOW)
     for ref in (
         ObjectRef("table", "prod", ORDERS.path),
         ObjectRef("table", "demo", ("shop",)),
         ObjectRef("planet", "demo", ("x",)),
         ObjectRef("table", "demo", ("shop", "sal\0es", "x" * 5000)),
     ):
-        assert not one.decide("read", ref, now=NOW)
-        assert one.explain("read", ref, now=NOW).missing
-    assert not one.decide("fly", ORDERS, now=NOW)
+        assert not snapshot.decide("read", ref, now=NOW)
+        assert snapshot.explain("read", ref, now=NOW).missing
+    assert not snapshot.decide("fly", ORDERS, now=NOW)
 
 
 def test_a_fixed_one_asks_nobody_and_still_ends(clock: Clock) -> None:
-    one = FreshSnapshot.fixed(Snapshot.read(wire(), now=NOW), clock=clock)
-    assert one.current().decide("read", ORDERS, now=clock())
-    one.drop()
-    assert one.refresh() is one.current()
+    fresh = FreshSnapshot.fixed(Snapshot.read(wire(), now=NOW), clock=clock)
+    assert fresh.current().decide("read", ORDERS, now=clock())
+    fresh.drop()
+    assert fresh.refresh() is fresh.current()
     clock.now += 3600
     with pytest.raises(BadSnapshot):
-        one.current()
+        fresh.current()
 
 
 def test_dropping_and_refreshing_ask_at_once(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire()), answer(wire(revision=8)), answer(wire(revision=9)), DOWN]
-    one = held(console, clock)
-    one.current()
-    one.drop()
-    assert one.current().revision == 8
-    assert one.refresh().revision == 9
+    fresh = held(console, clock)
+    fresh.current()
+    fresh.drop()
+    assert fresh.current().revision == 8
+    assert fresh.refresh().revision == 9
     with pytest.raises(Unavailable):
-        one.refresh()
+        fresh.refresh()
 
 
 @pytest.mark.parametrize("options", [{"refresh": 0}, {"refresh": -1}, {"failures": 0}])
@@ -339,30 +339,30 @@ def test_many_threads_cost_one_call_and_a_slow_one_holds_nobody_up(console: Peer
         answer(wire(revision=8))(handler)
 
     console.scripts = [answer(wire()), slow]
-    one = held(console, clock, refresh=60)
-    one.current()
+    fresh = held(console, clock, refresh=60)
+    fresh.current()
     clock.now += 61
-    asking = threading.Thread(target=one.current)
+    asking = threading.Thread(target=fresh.current)
     asking.start()
     while len(console.asked) < 2:
         time.sleep(0.01)
-    assert [one.current().revision for _ in range(10)] == [7] * 10  # while the call still waits
+    assert [fresh.current().revision for _ in range(10)] == [7] * 10  # while the call still waits
     go_on.set()
     asking.join()
-    assert one.current().revision == 8
+    assert fresh.current().revision == 8
     assert len(console.asked) == 2
 
 
 def test_what_was_on_its_way_while_it_was_dropped_is_asked_for_again(console: Peer, clock: Clock) -> None:
-    one = held(console, clock)
+    fresh = held(console, clock)
 
     def dropped_meanwhile(handler: Any) -> None:
-        one.drop()
+        fresh.drop()
         answer(wire())(handler)
 
     console.scripts = [dropped_meanwhile, answer(wire(revision=8))]
-    one.current()
-    assert one.current().revision == 8
+    fresh.current()
+    assert fresh.current().revision == 8
 
 
 def test_a_cache_keeps_nothing_that_was_on_its_way_while_somebody_wrote(console: Peer, clock: Clock) -> None:
@@ -386,12 +386,12 @@ def test_a_console_that_hangs_costs_one_time_out(console: Peer, clock: Clock) ->
 
     console.scripts = [answer(wire()), hangs]
     client = console.client(attempts=4)
-    one = FreshSnapshot(client, "demo", refresh=60, failures=3, clock=clock)
-    one.current()
+    fresh = FreshSnapshot(client, "demo", refresh=60, failures=3, clock=clock)
+    fresh.current()
     clock.now += 61
     client._transport.timeout = client._transport.total = 2.0
     for _ in range(20):
-        assert one.current().revision == 7
+        assert fresh.current().revision == 7
     go_on.set()
     assert len(console.asked) == 2  # neither four attempts, nor one for each decision
 

@@ -74,11 +74,11 @@ def wsgi(guard: Guard, **options: Any) -> Call:
         setup_testing_defaults(environ)
         if who is not None:
             environ["REMOTE_USER"] = who
-        said: list[Any] = []
-        answered = guarded(environ, lambda status, headers, error=None: said.append((status, headers)))
+        started: list[Any] = []
+        answered = guarded(environ, lambda status, headers, error=None: started.append((status, headers)))
         body = b"".join(answered)
         answered.close()
-        return Said(int(said[0][0][:3]), dict(said[0][1]), body)
+        return Said(int(started[0][0][:3]), dict(started[0][1]), body)
 
     return call
 
@@ -109,8 +109,8 @@ def asgi(guard: Guard, **options: Any) -> Call:
 @pytest.fixture(params=[wsgi, asgi], ids=["wsgi", "asgi"])
 def served(request: pytest.FixtureRequest, console: Peer) -> Callable[..., Call]:
     def made(**options: Any) -> Call:
-        found: Call = request.param(Guard(console.client(attempts=1)), **options)
-        return found
+        call: Call = request.param(Guard(console.client(attempts=1)), **options)
+        return call
 
     return made
 
@@ -139,19 +139,19 @@ def test_it_asks_for_the_caller_before_the_handler_runs(served: Callable[..., Ca
 @pytest.mark.seed("S2-057")
 def test_a_no_keeps_the_handler_from_running_and_says_why(served: Callable[..., Call], console: Peer) -> None:
     console.scripts = [answer(NO)]
-    said = served()("GET", "/datasets/one", "bob")
-    assert (said.status, said.headers["Content-Type"]) == (403, "application/problem+json")
-    told = json.loads(said.body)
-    assert told["detail"] == "bob may not read dataset cdap/ns1.one."
-    assert told["missing"] == ["lacks READ on dataset cdap/ns1.one"]
-    assert told["request_url"] == "http://console/why"
+    response = served()("GET", "/datasets/one", "bob")
+    assert (response.status, response.headers["Content-Type"]) == (403, "application/problem+json")
+    problem = json.loads(response.body)
+    assert problem["detail"] == "bob may not read dataset cdap/ns1.one."
+    assert problem["missing"] == ["lacks READ on dataset cdap/ns1.one"]
+    assert problem["request_url"] == "http://console/why"
 
 
 @pytest.mark.parametrize("who", [None, ""])
 def test_nobody_signed_in_is_nobody(served: Callable[..., Call], console: Peer, who: str | None) -> None:
-    said = served()("GET", "/datasets/one", who)
-    assert said.status == 401
-    assert {name.lower(): value for name, value in said.headers.items()}["www-authenticate"] == "Bearer"
+    response = served()("GET", "/datasets/one", who)
+    assert response.status == 401
+    assert {name.lower(): value for name, value in response.headers.items()}["www-authenticate"] == "Bearer"
     assert console.asked == []
 
 
@@ -204,8 +204,8 @@ def test_what_is_public_is_said_to_be(served: Callable[..., Call], console: Peer
 
 def test_without_a_decision_nothing_runs(served: Callable[..., Call], console: Peer) -> None:
     console.scripts = [answer("away", 503)]
-    said = served()("GET", "/datasets/one")
-    assert (said.status, b"the rows" in said.body) == (503, False)
+    response = served()("GET", "/datasets/one")
+    assert (response.status, b"the rows" in response.body) == (503, False)
 
 
 def test_websockets_are_closed(console: Peer) -> None:

@@ -66,10 +66,10 @@ def test_the_wheel_works_where_nothing_else_is_installed(packed: Path, tmp_path:
     assert run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")[0] == 0
     python, command = (tmp_path / "venv" / "bin" / name for name in ("python", "lakewarden"))
     install = ("install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
-    code, told = run(sys.executable, "-m", "pip", "--python", python, *install)
-    assert code == 0, told
-    code, told = run(python, "-I", "-c", IMPORT_ALL)
-    assert (code, told.split(maxsplit=1)[1]) == (0, "[]\n")
+    code, output = run(sys.executable, "-m", "pip", "--python", python, *install)
+    assert code == 0, output
+    code, output = run(python, "-I", "-c", IMPORT_ALL)
+    assert (code, output.split(maxsplit=1)[1]) == (0, "[]\n")
     assert run(python, "-I", "-c", DECIDE, stdin=json.dumps(wire())) == (0, "[True, False]\n")
     console.scripts = [answer({"evaluations": [{"decision": True}]})]
     settings = {"LAKEWARDEN_URL": console.url, "LAKEWARDEN_TOKEN": TOKEN}
@@ -91,17 +91,17 @@ def older(name: str) -> str:
 def test_the_zip_is_enough_for_each_python(packed: Path, console: Peer, name: str) -> None:
     python = older(name)
     [archive] = packed.glob("*.zip")
-    code, told = run(python, "-S", "-c", IMPORT_ALL, PYTHONPATH=str(archive))
-    assert (code, told.split(maxsplit=1)[1]) == (0, "[]\n"), told
+    code, output = run(python, "-S", "-c", IMPORT_ALL, PYTHONPATH=str(archive))
+    assert (code, output.split(maxsplit=1)[1]) == (0, "[]\n"), output
     assert run(python, "-S", "-c", DECIDE, stdin=json.dumps(wire()), PYTHONPATH=str(archive)) == (
         0,
         "[True, False]\n",
     )
     console.scripts = [answer({"evaluations": [{"decision": False, "context": {"reason_user": "no"}}]})]
     settings = {"LAKEWARDEN_URL": console.url, "LAKEWARDEN_TOKEN": TOKEN, "PYTHONPATH": str(archive)}
-    code, told = run(python, "-S", "-m", "lakewarden", *QUESTION, **settings)
+    code, output = run(python, "-S", "-m", "lakewarden", *QUESTION, **settings)
     assert code == 1
-    assert "1 of 1 refused, nothing was read" in told
+    assert "1 of 1 refused, nothing was read" in output
 
 
 def test_the_zip_has_the_packages_at_its_root_and_nothing_else(packed: Path) -> None:

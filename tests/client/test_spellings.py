@@ -42,8 +42,8 @@ def test_a_denial_higher_up_too() -> None:
 
 
 def test_of_two_that_differ_by_case_alone_both_must_allow() -> None:
-    one = READER.replace("SELECT_TABLE schema  lake.mixed", "SELECT_TABLE table   lake.mixed.Open")
-    held = snapshot(f"{one}\ndeny SELECT_TABLE table lake.mixed.open")
+    facts = READER.replace("SELECT_TABLE schema  lake.mixed", "SELECT_TABLE table   lake.mixed.Open")
+    held = snapshot(f"{facts}\ndeny SELECT_TABLE table lake.mixed.open")
     for name in ("open", "Open", "OPEN"):
         assert not may(held, table("mixed", name))
     assert held.decide("read", table("mixed", "Open"))  # whoever tells them apart may

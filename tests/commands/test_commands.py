@@ -241,8 +241,8 @@ def test_a_repair_that_cannot_be_is_said_in_a_line(
 def test_a_repair_is_refused_while_the_owner_can_come_in(shop: Node, shell: Shell) -> None:
     for name in ("marek", "ada"):
         people.make_account(name, password="a-lake-is-deep-4711")
-    code, _, said = shell("repair demo --owner user:ada --reason 'They left on Friday'")
-    assert (code, said) == (1, "marek, who owns demo, can sign in, and can hand it over.")
+    code, _, error = shell("repair demo --owner user:ada --reason 'They left on Friday'")
+    assert (code, error) == (1, "marek, who owns demo, can sign in, and can hand it over.")
 
 
 def test_verify_audit_says_whole_or_names_the_break(shop: Node, shell: Shell) -> None:

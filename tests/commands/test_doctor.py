@@ -23,16 +23,16 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
 
 def examined(shell: Shell, options: str = "") -> tuple[int, dict[str, list[dict[str, str]]]]:
     code, out, _ = shell(f"doctor --json {options}")
-    found: dict[str, list[dict[str, str]]] = {}
+    checks: dict[str, list[dict[str, str]]] = {}
     for item in json.loads(out):
-        found.setdefault(item["name"], []).append(item)
-    return code, found
+        checks.setdefault(item["name"], []).append(item)
+    return code, checks
 
 
 def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redis_url: str) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     people.make_account("sam", password=PASSWORD)
-    code, found = examined(shell)
+    code, checks = examined(shell)
     assert code == 0
     for name in (
         "database",
@@ -46,8 +46,8 @@ def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redi
         "settings",
         "site admins",
     ):
-        assert [item["state"] for item in found[name]] == ["good"], found[name]
-    assert all(item["advice"] for items in found.values() for item in items if item["state"] != "good")
+        assert [item["state"] for item in checks[name]] == ["good"], checks[name]
+    assert all(item["advice"] for items in checks.values() for item in items if item["state"] != "good")
 
 
 def test_each_trouble_is_told_with_what_to_do(
@@ -66,26 +66,26 @@ def test_each_trouble_is_told_with_what_to_do(
     monkeypatch.setattr(examination, "APART", -1.0)
     monkeypatch.setattr(examination, "LEAST_FREE", 10**18)
     monkeypatch.setattr(examination, "OLDEST_DATABASE", 10**9)
-    code, found = examined(shell, "--quiet")
+    code, checks = examined(shell, "--quiet")
     assert code == 1
-    told = {name: items[0]["state"] for name, items in found.items()}
+    states = {name: items[0]["state"] for name, items in checks.items()}
     expected = {
         "redis": "warning", "mail": "wrong", "checkpoints": "warning", "clocks": "wrong", "disk": "warning",
         "database version": "wrong", "settings": "wrong", "keys": "wrong", "site admins": "warning",
     }  # fmt: skip
-    assert expected.items() <= told.items()
-    assert "wrong" in [item["state"] for item in found["checkpoints"]]
-    assert all(item["advice"] for items in found.values() for item in items)
+    assert expected.items() <= states.items()
+    assert "wrong" in [item["state"] for item in checks["checkpoints"]]
+    assert all(item["advice"] for items in checks.values() for item in items)
     code, out, err = shell("doctor")
     assert code == 1 and "-> Run chmod 600 on var/secret_key." in out
-    assert PASSWORD not in json.dumps(found) + out + err
+    assert PASSWORD not in json.dumps(checks) + out + err
 
 
 @pytest.mark.seed("S4-150")
 def test_a_site_without_service_admins_is_told_so(db: None, shell: Shell, settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset()
-    _, found = examined(shell)
-    [item] = found["site admins"]
+    _, checks = examined(shell)
+    [item] = checks["site admins"]
     assert (item["state"], item["text"]) == (
         "warning",
         "nobody is named, so nobody makes a metalake over /api (gravitino.authorization.serviceAdmins)",
@@ -99,10 +99,10 @@ def test_a_look_that_fails_hides_no_other(db: None, shell: Shell, monkeypatch: p
         raise RuntimeError(PASSWORD)
 
     monkeypatch.setitem(examination._BESIDE, "keys", fails)
-    code, found = examined(shell)
-    assert (code, found["keys"][0]["state"]) == (1, "wrong")
-    assert found["settings"]
-    assert PASSWORD not in json.dumps(found)
+    code, checks = examined(shell)
+    assert (code, checks["keys"][0]["state"]) == (1, "wrong")
+    assert checks["settings"]
+    assert PASSWORD not in json.dumps(checks)
 
 
 def test_warnings_count_where_that_is_asked_for(db: None, shell: Shell, settings: Any) -> None:

@@ -113,7 +113,7 @@ def _people(root: Node, many: int) -> list[Principal]:
     groups = [people.ensure("group", f"group_{at:03}") for at in range(max(1, many // GROUP_SIZE))]
     everybody = people.ensure("group", "everybody")
     realm = realm_of(root)
-    joined = [(groups[at % len(groups)], one) for at, one in enumerate(crowd)] + [
+    joined = [(groups[at % len(groups)], person) for at, person in enumerate(crowd)] + [
         (everybody, item) for item in crowd
     ]
     members = (
@@ -126,10 +126,10 @@ def _people(root: Node, many: int) -> list[Principal]:
         GROUP_JOINED,
         (
             (
-                Membership(group=group, member=one),
-                make_event(GROUP_JOINED, None, one, group, group=group.pseudonym),
+                Membership(group=group, member=person),
+                make_event(GROUP_JOINED, None, person, group, group=group.pseudonym),
             )
-            for group, one in joined
+            for group, person in joined
         ),
     )
     return crowd
@@ -173,21 +173,21 @@ def _direct(some: Sequence[Principal], flat: Node) -> None:
         root,
         ROLE_CREATED,
         (
-            (_place(root, role, one), make_event(ROLE_CREATED, node, one, role=pseudonymous(one)))
-            for role, node, one in held
+            (_place(root, role, person), make_event(ROLE_CREATED, node, person, role=pseudonymous(person)))
+            for role, node, person in held
         ),
     )
     assigned = (
         (
-            Assignment(role=role, holder=one, origin="system"),
-            make_event(ROLE_ASSIGNED, node, one, role=pseudonymous(one)),
+            Assignment(role=role, holder=person, origin="system"),
+            make_event(ROLE_ASSIGNED, node, person, role=pseudonymous(person)),
         )
-        for role, node, one in held
+        for role, node, person in held
     )
     _begin(root, ROLE_ASSIGNED, assigned)
-    given = ((role, one, key) for (role, _, one), (key, _) in zip(held, tables, strict=False))
-    _begin(root, GRANT_ADDED, (_granted(role, one, key, flat) for role, one, key in given))
-    _begin(root, GRANT_ADDED, (_granted(role, one, orders.id, orders) for role, _, one in held[:300]))
+    given = ((role, person, key) for (role, _, person), (key, _) in zip(held, tables, strict=False))
+    _begin(root, GRANT_ADDED, (_granted(role, person, key, flat) for role, person, key in given))
+    _begin(root, GRANT_ADDED, (_granted(role, person, orders.id, orders) for role, _, person in held[:300]))
 
 
 def _place(root: Node, role: Securable, principal: Principal) -> Placement:

@@ -34,20 +34,22 @@ def turned(page: Any, look: Look) -> Any:
 
 def faults(page: Any, looks: Sequence[Look], room: str) -> list[tuple[object, ...]]:
     """What axe finds on the page that is open, and whether it scrolls sideways, in each look."""
-    found: list[tuple[object, ...]] = []
+    problems: list[tuple[object, ...]] = []
     for look in looks:
         turned(page, look)
-        said = Axe().run(page, options=AXE).response["violations"]
-        found += [(room, *look, item["id"], [node["target"] for node in item["nodes"]]) for item in said]
+        violations = Axe().run(page, options=AXE).response["violations"]
+        problems += [
+            (room, *look, item["id"], [node["target"] for node in item["nodes"]]) for item in violations
+        ]
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((room, *look, "scrolls sideways"))
-    return found
+            problems.append((room, *look, "scrolls sideways"))
+    return problems
 
 
 def faults_of(page: Any, addresses: Iterable[str], looks: Sequence[Look]) -> list[tuple[object, ...]]:
     """The faults of rooms that open, each come to once."""
-    found: list[tuple[object, ...]] = []
+    problems: list[tuple[object, ...]] = []
     for address in addresses:
         assert page.goto(address).ok, address
-        found += faults(page, looks, address)
-    return found
+        problems += faults(page, looks, address)
+    return problems

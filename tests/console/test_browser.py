@@ -66,7 +66,9 @@ def visit(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
         page = context.new_page()
         page.set_default_timeout(90_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said) else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if _is_complaint(message) else None
+        )
         if name:
             sign_in(page, name)
         return page
@@ -77,8 +79,8 @@ def visit(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
     assert not complaints
 
 
-def _is_complaint(said: Any) -> bool:
-    return said.type == "error" and "status of 4" not in said.text
+def _is_complaint(message: Any) -> bool:
+    return message.type == "error" and "status of 4" not in message.text
 
 
 def sign_in(page: Any, name: str) -> None:
@@ -129,9 +131,9 @@ def test_an_owner_grants_revokes_and_undoes(scripts: bool, visit: Callable[..., 
 
     page.get_by_role("link", name="History").first.click()
     page.get_by_text("Returns report, SALES-419").first.wait_for()
-    told = page.locator("main").inner_text()
-    assert "Olivia Owner granted Read on shop.sales.orders to Ana Analyst until" in told
-    assert "Olivia Owner revoked Read on shop.sales.orders from Ana Analyst" in told
+    page_text = page.locator("main").inner_text()
+    assert "Olivia Owner granted Read on shop.sales.orders to Ana Analyst until" in page_text
+    assert "Olivia Owner revoked Read on shop.sales.orders from Ana Analyst" in page_text
 
 
 def test_the_preview_follows_the_form(visit: Callable[..., Any]) -> None:
@@ -357,9 +359,9 @@ def test_the_theme_is_kept(visit: Callable[..., Any]) -> None:
 def test_a_reader_is_told_what_they_lack_and_asks_for_it(visit: Callable[..., Any]) -> None:
     page = visit("mia")
     page.goto("/why?action=write&what=shop.sales.orders&type=table")
-    told = page.locator("main").inner_text()
-    assert "Mia Meyer cannot write shop.sales.orders" in told
-    assert "One right is missing: Write on orders. Nothing denies it." in told
+    page_text = page.locator("main").inner_text()
+    assert "Mia Meyer cannot write shop.sales.orders" in page_text
+    assert "One right is missing: Write on orders. Nothing denies it." in page_text
     page.locator("main a[href^='/requests/new?']").first.click()
     assert page.get_by_label("Write").is_checked()
     page.locator("main").get_by_text("Write on orders").first.wait_for()
@@ -401,13 +403,13 @@ def addresses() -> dict[str, str]:
 @EVERY_LOOK
 def test_every_page_is_accessible_and_fits(looks: Any, visit: Callable[..., Any]) -> None:
     grants.add(GrantRequest(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
-    page, found = visit("olivia"), []
+    page, problems = visit("olivia"), []
     for name, address in {**addresses(), "sign in": "/sign-in?out=1"}.items():
         if name == "sign in":
             page.context.clear_cookies()
         page.goto(address)
-        found += faults(page, looks, name)
-    assert not found
+        problems += faults(page, looks, name)
+    assert not problems
 
 
 @EITHER_WAY

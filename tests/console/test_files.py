@@ -182,11 +182,11 @@ def test_a_file_holds_what_one_may_know(shop: Node, signed_in: Enter, settings: 
         clients["ana"].get(f"/objects/{the('table', 'shop.sales.orders').id}")  # is refused
     wrong = {}
     for who, address, columns, rows in FILES:
-        head, *told = lines(clients[who], address_of(address, **at))
+        head, *file_rows = lines(clients[who], address_of(address, **at))
         places = [head.index(item) for item in columns.split(", ")] if columns else range(len(head))
-        found = [" | ".join(line[place] for place in places) for line in told]
-        if found != [row.format(**at) for row in rows]:
-            wrong[who, address] = found
+        cells = [" | ".join(line[place] for place in places) for line in file_rows]
+        if cells != [row.format(**at) for row in rows]:
+            wrong[who, address] = cells
     assert not wrong
 
 
@@ -214,9 +214,9 @@ def test_a_file_of_no_moment_is_told_of_by_its_page(page: str, shop: Node, signe
 
 
 def test_rules_come_with_their_holders(shop: Node, signed_in: Enter) -> None:
-    told = lines(signed_in("olivia"), address_of("/objects/{table}/rules.csv"))
-    assert told[0] == ["object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"]
-    rows = {tuple(row[1:6]) for row in told[1:]}
+    file_rows = lines(signed_in("olivia"), address_of("/objects/{table}/rules.csv"))
+    assert file_rows[0] == ["object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"]
+    rows = {tuple(row[1:6]) for row in file_rows[1:]}
     assert ("demo/shop.sales", "SELECT_TABLE", "allow", "sales_read", "group:analysts") in rows
     assert ("demo/shop.sales", "SELECT_TABLE", "deny", "no_contractors", "user:carl") in rows
 
@@ -246,8 +246,8 @@ def test_no_cell_is_taken_for_a_formula(shop: Node, signed_in: Enter) -> None:
 )
 def test_a_look_at_others_is_recorded(address: str, operation: str, shop: Node, signed_in: Enter) -> None:
     lines(signed_in("marek"), address_of(address))
-    found = AccessRecord.objects.filter(kind="looked", operation__startswith=operation)
-    assert [row.actor for row in found] == [a_person("marek").pseudonym]
+    records = AccessRecord.objects.filter(kind="looked", operation__startswith=operation)
+    assert [row.actor for row in records] == [a_person("marek").pseudonym]
 
 
 def test_findings_are_those_of_the_page(shop: Node, signed_in: Enter) -> None:

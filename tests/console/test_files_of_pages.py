@@ -156,11 +156,11 @@ FILES = {
 def test_a_file_holds_the_rows_of_its_page(world: str, db: None, signed_in: Enter) -> None:
     numbers, wrong = WORLDS[world](), {}
     for who, address, columns, rows in FILES[world]:
-        head, *told = lines(signed_in(who), address.format(**numbers))
+        head, *file_rows = lines(signed_in(who), address.format(**numbers))
         places = [head.index(item) for item in columns.split(", ")] if columns else range(len(head))
-        found = [" | ".join(line[place] for place in places) for line in told]
-        if found != rows:
-            wrong[who, address] = found
+        cells = [" | ".join(line[place] for place in places) for line in file_rows]
+        if cells != rows:
+            wrong[who, address] = cells
     assert not wrong
 
 

@@ -42,9 +42,9 @@ def form(node: Node) -> str:
 
 def hidden(body: bytes, name: str) -> str:
     """The value of a hidden field of a page."""
-    found = re.search(rf'name="{name}"\s+value="([^"]*)"', body.decode())
-    assert found is not None, name
-    return html.unescape(found[1])
+    match = re.search(rf'name="{name}"\s+value="([^"]*)"', body.decode())
+    assert match is not None, name
+    return html.unescape(match[1])
 
 
 def can_read(name: str, node: Node) -> bool:
@@ -197,8 +197,8 @@ def test_a_revision_that_never_was_is_no_error(
 ) -> None:
     olivia, address = signed_in("olivia"), f"/objects/{orders.id}/revoke?who=user:ana&may=SELECT_TABLE"
     olivia.post(form(orders), filled(olivia, orders))
-    told = {"who": "user:ana", "may": "SELECT_TABLE", "nonce": "b" * 20, "seen": seen}
-    assert olivia.post(address, told).status_code in (302, 422)
+    fields = {"who": "user:ana", "may": "SELECT_TABLE", "nonce": "b" * 20, "seen": seen}
+    assert olivia.post(address, fields).status_code in (302, 422)
 
 
 def test_a_hostile_name_is_shown_as_text(

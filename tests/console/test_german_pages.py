@@ -39,9 +39,9 @@ def test_every_page_fits_in_german(
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
     numbers = furnish(the("metalake"))
     wrong = [
-        found
+        page
         for visitor in dict.fromkeys(room[1] for room in rooms)
-        for found in too_wide(visit(visitor, width=widths[0]), _seen_by(visitor, rooms), numbers, widths)
+        for page in too_wide(visit(visitor, width=widths[0]), _seen_by(visitor, rooms), numbers, widths)
     ]
     assert not wrong
 
@@ -58,5 +58,5 @@ def too_wide(
         page.goto(address.format(**numbers))
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
-            if found := page.evaluate(TOO_WIDE):
-                yield name, width, found
+            if wide := page.evaluate(TOO_WIDE):
+                yield name, width, wide

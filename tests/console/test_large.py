@@ -68,8 +68,8 @@ def large_shop() -> Node:
 def test_pages_stay_quick_and_light(db: None, signed_in: Callable[[str], Client], settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     root = large_shop()
-    told = ledger(PAGES)
-    assert not {name: many for name, many in counted(signed_in).items() if many > told[name] + OLDER}
+    counts = ledger(PAGES)
+    assert not {name: many for name, many in counted(signed_in).items() if many > counts[name] + OLDER}
     numbers = {
         "root": root.id,
         "table": the("table", "shop.sales.orders").id,

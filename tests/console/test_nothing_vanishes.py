@@ -30,19 +30,19 @@ class Controls(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        self.ids.add(told.get("id") or "")
-        if "btn" in (told.get("class") or "").split():
-            self._open, self._words = [told], ""
+        attributes = dict(attrs)
+        self.ids.add(attributes.get("id") or "")
+        if "btn" in (attributes.get("class") or "").split():
+            self._open, self._words = [attributes], ""
 
     def handle_data(self, data: str) -> None:
         self._words += data
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("a", "button") and self._open:
-            told, words = self._open.pop(), " ".join(self._words.split())
-            if told.get("aria-disabled") == "true":
-                self.disabled[words] = told.get("aria-describedby") or ""
+            opened, words = self._open.pop(), " ".join(self._words.split())
+            if opened.get("aria-disabled") == "true":
+                self.disabled[words] = opened.get("aria-describedby") or ""
             else:
                 self.enabled.add(words)
 
@@ -50,9 +50,9 @@ class Controls(HTMLParser):
 def controls(client: Client, address: str) -> Controls:
     answer = client.get(address)
     assert answer.status_code == 200, address
-    found = Controls()
-    found.feed(answer.content.decode().split('<main id="main"')[1])
-    return found
+    controls_ = Controls()
+    controls_.feed(answer.content.decode().split('<main id="main"')[1])
+    return controls_
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def test_it_is_there_disabled_with_its_reason(
     one: Locked, numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:
     client, address = signed_in(one.who), one.address.format(**numbers)
-    found = controls(client, address)
-    assert one.control not in found.enabled
-    assert found.disabled[one.control] in found.ids - {""}
+    controls_ = controls(client, address)
+    assert one.control not in controls_.enabled
+    assert controls_.disabled[one.control] in controls_.ids - {""}
     assert one.because in unescape(client.get(address).content.decode())

@@ -65,8 +65,8 @@ def fact(page: str, label: str) -> str:
 
 
 def number(text: str) -> int:
-    found = [int(many) for many in re.findall(r"\d+", text)]
-    return sum(found)
+    numbers = [int(many) for many in re.findall(r"\d+", text)]
+    return sum(numbers)
 
 
 @seeds(3)
@@ -104,11 +104,11 @@ def test_a_viewer_counts_what_they_may_know_of(db: None, signed_in: Enter) -> No
     mia, now = ensure("user", "mia"), timezone.now()
     sales = the("schema", "shop.sales").id
     slice_ = slices.current(mia, root, now=now)
-    told = count_readable(slice_, root, now=now, within={sales})
+    count = count_readable(slice_, root, now=now, within={sales})
     page = signed_in("olivia").get(f"/people/{mia.pk}").content.decode()
-    assert number(fact(page, "Can read")) == told
+    assert number(fact(page, "Can read")) == count
     whole = count_readable(slice_, root, now=now)
-    assert told is not None and whole is not None and told <= whole
+    assert count is not None and whole is not None and count <= whole
 
 
 def test_each_number_leads_to_what_it_means(db: None, signed_in: Enter) -> None:

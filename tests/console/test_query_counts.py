@@ -139,8 +139,8 @@ def counted(signed_in: Callable[[str], Client]) -> dict[str, int]:
 
 def ledger(pages: Collection[str]) -> dict[str, int]:
     """What the ledger says of these pages."""
-    told = json.loads(LEDGER.read_text())
-    return {name: told.get(name, 0) for name in pages}
+    counts = json.loads(LEDGER.read_text())
+    return {name: counts.get(name, 0) for name in pages}
 
 
 def _visitor(address: str) -> str:

@@ -57,11 +57,11 @@ def test_rooms_of_realms(many: int, db: None, signed_in: Callable[[str], Client]
         a_metalake(f"lake_{at:03}", owner="marek")
     numbers = {"root": root.id, "backend": Backend.objects.get().pk}
     clients = {name: signed_in(name) for name in ("marek", "sam")}
-    told = {
+    counts = {
         name: count(clients["sam" if name in ADMINS else "marek"], address.format(**numbers))
         for name, address in REALMS.items()
     }
-    assert told == ledger(REALMS)
+    assert counts == ledger(REALMS)
     assert the("catalog", "lake").realm == "demo"
 
 
@@ -76,5 +76,5 @@ def test_rooms_of_a_cdap(many: int, db: None, signed_in: Callable[[str], Client]
         world.give(root, "dataset:ns1.*", f"n{at:03}", "READ")
         world.a_role(root, f"readers_{at:03}", f"n{at:03}")
     admin = signed_in("admin")
-    told = {name: count(admin, address.format(instance=root.id)) for name, address in CDAPS.items()}
-    assert told == ledger(CDAPS)
+    counts = {name: count(admin, address.format(instance=root.id)) for name, address in CDAPS.items()}
+    assert counts == ledger(CDAPS)

@@ -117,9 +117,9 @@ def test_silence_takes_what_a_review_says_it_takes(ana: Node) -> None:
 
 
 def test_a_grant_that_ends_is_its_holder_s_or_its_role_s(ana: Node) -> None:
-    found = of_grants(ana, Grant.objects.open().order_by("pk"))
-    assert {type(change) for change in found} == {RevokeAccess, RemoveFromRole}
-    direct = [change for change in found if isinstance(change, RevokeAccess)]
+    uses = of_grants(ana, Grant.objects.open().order_by("pk"))
+    assert {type(change) for change in uses} == {RevokeAccess, RemoveFromRole}
+    direct = [change for change in uses if isinstance(change, RevokeAccess)]
     assert {change.holder for change in direct} == {a_person("ana")}
     assert orders() in {change.target.node for change in direct}
 

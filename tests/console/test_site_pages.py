@@ -58,7 +58,7 @@ def test_what_is_disabled_for_anybody_says_why(
 def skipped_levels(answer: Any) -> list[str]:
     """The headings of a page that skip a level: an h3 right below the h1."""
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", answer.content.decode())]
-    return [f"h{two} after h{one}" for one, two in pairwise(levels) if two > one + 1]
+    return [f"h{two} after h{upper}" for upper, two in pairwise(levels) if two > upper + 1]
 
 
 def landmarks_alike(answer: Any) -> list[str]:
@@ -74,9 +74,9 @@ def landmarks_alike(answer: Any) -> list[str]:
 def unexplained(answer: Any) -> list[str]:
     """The disabled controls of a page that no reason on it is tied to."""
     _, main, body = answer.content.decode().partition('<main id="main"')
-    found = Controls()
-    found.feed(main + body)
-    return [control for control, why in found.disabled.items() if why not in found.ids - {""}]
+    controls = Controls()
+    controls.feed(main + body)
+    return [control for control, why in controls.disabled.items() if why not in controls.ids - {""}]
 
 
 @pytest.mark.browser
@@ -84,12 +84,12 @@ def unexplained(answer: Any) -> list[str]:
 @pytest.mark.timeout(3600)
 def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], source: Source) -> None:
     numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
-    pages, found = dict[str, Any](), []
+    pages, problems = dict[str, Any](), []
     for name, who, address in (*ROOMS, *ROOMS_OUT_THERE):
         if who not in pages:
             pages[who] = visit(who)
             pages[who].set_default_timeout(60_000)
         pages[who].goto(address.format(**numbers))
         pages[who].wait_for_load_state("networkidle")
-        found += faults(pages[who], LOOKS, name)
-    assert not found
+        problems += faults(pages[who], LOOKS, name)
+    assert not problems

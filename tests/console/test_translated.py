@@ -132,15 +132,17 @@ def test_no_page_has_more_texts_that_cannot_be_translated(
     clients = {who: signed_in(who) if who else Client() for _, who, _ in ROOMS}
     User.objects.update(language=pseudo.CODE)
     with pseudo.offered(settings):
-        found = {
+        unmarked_texts = {
             room: sorted(unmarked(_page(clients[who], address.format(**numbers)), names))
             for room, who, address in ROOMS
         }
-    counted = {room: len(texts) for room, texts in found.items()}
+    counted = {room: len(texts) for room, texts in unmarked_texts.items()}
     if os.environ.get("LAKEWARDEN_COUNT_UNTRANSLATED"):
         LEDGER.write_text(json.dumps(counted, indent=1) + "\n")
     allowed = json.loads(LEDGER.read_text())
-    assert {room: found[room] for room in found if counted[room] > allowed.get(room, 0)} == {}
+    assert {
+        room: unmarked_texts[room] for room in unmarked_texts if counted[room] > allowed.get(room, 0)
+    } == {}
 
 
 def _page(client: Client, address: str) -> str:

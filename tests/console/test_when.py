@@ -131,13 +131,13 @@ def test_a_grant_from_a_day_until_another_is_given_and_shown_with_its_zone(
 ) -> None:
     olivia, address = signed_in("olivia"), f"/objects/{orders.id}/grant"
     in_berlin("olivia")
-    told = {"who": "user:ana", "may": "SELECT_TABLE", "nonce": "a" * 20, "from": "date", "until": "date"}
-    told |= {"begin": "2090-01-09T09:00", "date": "2090-02-09T18:00"}
-    looked = olivia.post(address, {**told, "step": "look"}).content.decode()
+    fields = {"who": "user:ana", "may": "SELECT_TABLE", "nonce": "a" * 20, "from": "date", "until": "date"}
+    fields |= {"begin": "2090-01-09T09:00", "date": "2090-02-09T18:00"}
+    looked = olivia.post(address, {**fields, "step": "look"}).content.decode()
     assert "In Europe/Berlin, the time zone of your settings" in looked
     assert "What this changes, from 9 Jan 2090" in looked
     assert "gains read and use" in looked or "Gains" in looked
-    assert olivia.post(address, {**told, "step": "save"}).status_code == 302
+    assert olivia.post(address, {**fields, "step": "save"}).status_code == 302
     [row] = Grant.objects.open().filter(securable=orders.id, privilege="SELECT_TABLE")
     assert row.valid_from == datetime(2090, 1, 9, 8, tzinfo=UTC)
     assert row.valid_until == datetime(2090, 2, 9, 17, tzinfo=UTC)
@@ -152,10 +152,16 @@ def test_a_role_from_a_day_is_shown_so_to_who_holds_it(
 ) -> None:
     role = a_role(shop, "shift", "allow SELECT_TABLE on schema shop.sales")
     ana = people.ensure("user", "ana")
-    told = {"nonce": "b" * 20, "from": "date", "begin": "2090-01-09T09:00", "until": "never", "step": "save"}
+    fields = {
+        "nonce": "b" * 20,
+        "from": "date",
+        "begin": "2090-01-09T09:00",
+        "until": "never",
+        "step": "save",
+    }
     marek = signed_in("marek")
-    assert marek.post(f"/roles/{role.id}/assign", {**told, "who": "user:ana"}).status_code == 302
-    marek.post(f"/people/{ana.pk}/roles", {**told, "nonce": "c" * 20, "role": str(role.id)})
+    assert marek.post(f"/roles/{role.id}/assign", {**fields, "who": "user:ana"}).status_code == 302
+    marek.post(f"/people/{ana.pk}/roles", {**fields, "nonce": "c" * 20, "role": str(role.id)})
     [row] = Assignment.objects.open().filter(role=role.id)
     assert (row.valid_from, row.valid_until) == (datetime(2090, 1, 9, 9, tzinfo=UTC), None)
     for page in (f"/roles/{role.id}", f"/people/{ana.pk}", f"/people/{ana.pk}/groups"):

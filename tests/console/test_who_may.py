@@ -324,8 +324,8 @@ def an_emergency() -> int:
 
 
 def a_rule(shop: Node) -> int:
-    one, other = (Side(role=the("role", name).id) for name in ("browse", "no_contractors"))
-    return separation.make(shop, "Apart", one, other, by=acting("marek")).pk
+    first, other = (Side(role=the("role", name).id) for name in ("browse", "no_contractors"))
+    return separation.make(shop, "Apart", first, other, by=acting("marek")).pk
 
 
 def make_numbers() -> dict[str, int]:

@@ -89,8 +89,10 @@ def make_numbers() -> dict[str, int]:
     a_role(shop, "sales_grant", *(f"allow {item} on schema shop.sales" for item in may), held_by=("gina",))
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     mia = people.ensure("user", "mia")
-    told = Asking((WantedAction("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")
-    asked = submission.ask(told, by=acting("mia"))
+    asking = Asking(
+        (WantedAction("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns"
+    )
+    asked = submission.ask(asking, by=acting("mia"))
     return {"request": asked.pk, "table": the("table", "shop.sales.orders").id}
 
 

@@ -31,6 +31,6 @@ def test_the_history_tells_of_duties_and_moments_as_people_do(
     duties.give(the("catalog", "shop"), emergency_access.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
     wanted = EmergencyRequest(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
     opened = emergency_access.open_for_oneself(wanted, by=acting("carl"))
-    told = signed_in("marek").get("/history").content.decode()
-    assert "gave the duty Emergency access on shop to Carl Conrad" in told
-    assert f"in an emergency, until {words.moment(opened.until, within=True)}" in told
+    page = signed_in("marek").get("/history").content.decode()
+    assert "gave the duty Emergency access on shop to Carl Conrad" in page
+    assert f"in an emergency, until {words.moment(opened.until, within=True)}" in page

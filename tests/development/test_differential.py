@@ -34,7 +34,7 @@ def test_systems_that_are_alike_do_not_differ():
 def test_the_smallest_world_that_still_differs_is_left():
     compared = Comparison(Shelf(), Shelf(forgetful=True))
     compared.world(MADE, [Call("ana", "GET", name) for name in "abc"], "one")
-    [found] = compared.differences
-    least = smallest(compared.ours, compared.theirs, found)
+    [difference] = compared.differences
+    least = smallest(compared.ours, compared.theirs, difference)
     assert [call.path for call in least.before] == ["b", "c"]
     assert (least.ours.allowed, least.theirs.allowed) == (True, False)

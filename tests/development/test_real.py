@@ -57,7 +57,9 @@ def test_what_was_started_ends_with_its_children():
     program = f"import subprocess, sys, time; {CHILD}; print('up', flush=True); time.sleep(600)"
     server.run([sys.executable, "-c", program])
     server.wait(lambda: "up" in server.log.read_text())
-    children = [child for one in server.running for child in psutil.Process(one.pid).children(recursive=True)]
+    children = [
+        child for process in server.running for child in psutil.Process(process.pid).children(recursive=True)
+    ]
     assert children
     server.stop()
     _, alive = psutil.wait_procs(children, timeout=PATIENCE)

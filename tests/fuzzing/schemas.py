@@ -68,7 +68,7 @@ def of_reader(reader: Any, depth: int = 0) -> Schema:
         needed = [name for name, field in inside["known"].items() if field.required]
         return {"type": "object", "properties": fields, "required": needed}
     if "readers" in inside:
-        return {"oneOf": [_named(name, one, depth, "@type") for name, one in inside["readers"].items()]}
+        return {"oneOf": [_named(name, reader, depth, "@type") for name, reader in inside["readers"].items()]}
     if "words" in inside:
         return a_word(*inside["words"])
     return listed(of_reader(inside["reader"], depth + 1)) if "reader" in inside else {}

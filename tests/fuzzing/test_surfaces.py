@@ -112,13 +112,13 @@ def visitors(numbers: dict[str, int], settings: Any) -> dict[str, Client]:
 
 
 def all_forms(numbers: dict[str, int], clients: dict[str, Client], pages: slice) -> list[Form]:
-    found = []
+    forms = []
     for _, who, place in ROOMS[pages]:
         address = place.format(**numbers)
         answer = clients[who].get(address)
         if answer.status_code == 200:
-            found += forms_of(who, address, answer.content)
-    return different(found)
+            forms += forms_of(who, address, answer.content)
+    return different(forms)
 
 
 def test_no_form_fails(numbers: dict[str, int], visitors: dict[str, Client]) -> None:

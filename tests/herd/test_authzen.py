@@ -43,12 +43,12 @@ def test_every_row_is_asked_as_it_stands(holders: Caller) -> None:
     cases: list[Case] = [item.values[0] for item in (*SCOPE, *CODE)]
     asked = [(case, name) for case in cases for name in (*HOLDERS, "all", "admin")]
     wanted = [name == "admin" or case.allows(HOLDERS.get(name, ())) for case, name in asked]
-    found = [
+    answers = [
         item
         for start in range(0, len(asked), 500)
         for item in decide(holders, [_about(*pair) for pair in asked[start : start + 500]])
     ]
-    wrong = [pair for pair, want, got in zip(asked, wanted, found, strict=True) if want != got]
+    wrong = [pair for pair, want, got in zip(asked, wanted, answers, strict=True) if want != got]
     assert wrong == []
 
 
@@ -85,8 +85,8 @@ def test_smith_may_what_is_smiths_and_nothing_else(pdp: Caller) -> None:
     for code, permissions in held.items():
         give("SmithJ", code, *permissions)
     pairs = list(product(herd_wide, PERMISSIONS))
-    found = decide(pdp, [question("user", "SmithJ", permission, code, {}) for code, permission in pairs])
-    assert found == [permission in held[code] for code, permission in pairs]
+    decisions = decide(pdp, [question("user", "SmithJ", permission, code, {}) for code, permission in pairs])
+    assert decisions == [permission in held[code] for code, permission in pairs]
 
 
 @pytest.mark.seed("S3-014", "S3-002", "S3-038")

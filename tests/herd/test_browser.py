@@ -56,8 +56,8 @@ def sdk(site: str) -> Iterator[Callable[[str], Any]]:
 
 def held(user: str, code: str) -> set[str]:
     pks = [principal.pk for principal in Principal.objects.filter(name__iexact=user)]
-    found = entries(the_herd(), objects=[the_namespace(code).id], holders=pks)
-    return {permission for item in found for permission in item.privileges}
+    entries_ = entries(the_herd(), objects=[the_namespace(code).id], holders=pks)
+    return {permission for item in entries_ for permission in item.privileges}
 
 
 def box(page: Any, permission: str, user: str) -> Any:
@@ -193,15 +193,15 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
 
     mine = herdsdk.CurrentUserApi(client).current_user_get_current_user()
     dora.goto(f"/herds/{the_herd().id}/mine")
-    told = dora.locator("main").inner_text()
+    page_text = dora.locator("main").inner_text()
     assert mine.security_roles == ["DATA_OWNER"]
-    assert "DATA_OWNER" in told
+    assert "DATA_OWNER" in page_text
     for authorization in mine.namespace_authorizations:
-        assert authorization.namespace in told
+        assert authorization.namespace in page_text
     dora.goto(f"/namespaces/{the_namespace('NEW_APP').id}/history")
-    told = dora.locator("main").inner_text()
-    assert "Dora Data granted Read on NEW_APP to *@corp.com" in told
-    assert "Dora Data granted Read on NEW_APP to ana" in told
+    page_text = dora.locator("main").inner_text()
+    assert "Dora Data granted Read on NEW_APP to *@corp.com" in page_text
+    assert "Dora Data granted Read on NEW_APP to ana" in page_text
 
 
 @EVERY_LOOK

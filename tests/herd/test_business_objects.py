@@ -78,10 +78,14 @@ def test_a_definition_and_its_formats_by_the_client(connect: Connect) -> None:
     assert (latest.business_object_format_version, latest.latest_version) == (1, True)
     assert latest.schema.columns == columns
     text = herdsdk.BusinessObjectFormatUpdateRequest(description="as ORC", schema=latest.schema)
-    said = formats.business_object_format_update_business_object_format(
+    response = formats.business_object_format_update_business_object_format(
         "MARKET", "CLOSES", "PRC", "ORC", 0, text
     )
-    assert (said.description, said.latest_version, said.partition_key) == ("as ORC", False, "DATE")
+    assert (response.description, response.latest_version, response.partition_key) == (
+        "as ORC",
+        False,
+        "DATE",
+    )
     with pytest.raises(ApiException) as refused:
         api.business_object_definition_delete_business_object_definition("MARKET", "CLOSES")
     assert refused.value.status == 400 and "has business object formats" in refused.value.body

@@ -125,8 +125,8 @@ def test_a_data_owner_sees_the_history_of_their_namespaces(sales: Node, olivia: 
 
 def test_everybody_finds_namespaces(sales: Node) -> None:
     nobody = slices.current(user("nobody"), sales)
-    found = visible_objects.children(nobody, the_herd(), "namespace").values_list("name", flat=True)
-    assert list(found) == ["SALES", "STOCK"]
+    names = visible_objects.children(nobody, the_herd(), "namespace").values_list("name", flat=True)
+    assert list(names) == ["SALES", "STOCK"]
     assert [row.name for row in visible_objects.search(nobody, the_herd(), "sal")] == ["SALES"]
     now = timezone.now()
     assert ask.may_see(nobody, sales, now=now)

@@ -29,11 +29,11 @@ def lacking(user: str, permission: str, code: str) -> str:
 
 def listed(answer: Any) -> list[tuple[str, str, list[str]]]:
     assert answer.status_code == 200, answer.content
-    found = answer.json()["userNamespaceAuthorizations"]
-    keys = [item["userNamespaceAuthorizationKey"] for item in found]
+    items = answer.json()["userNamespaceAuthorizations"]
+    keys = [item["userNamespaceAuthorizationKey"] for item in items]
     return [
-        (key["userId"], key["namespace"], one["namespacePermissions"])
-        for key, one in zip(keys, found, strict=True)
+        (key["userId"], key["namespace"], item["namespacePermissions"])
+        for key, item in zip(keys, items, strict=True)
     ]
 
 
@@ -100,8 +100,8 @@ def test_the_role_alone_is_not_enough(herd: Node) -> None:
     give("ana", "SALES", "WRITE", "EXECUTE")
     needed = ("GRANT", "GRANT", "READ", "GRANT")
     for code, shown in (("SALES", "SALES"), (" sales%20", "sales"), ("NOPE", "NOPE")):
-        found = [texts(answer, 403) for answer in calls(Caller("ana"), "bo", code.replace("%20", " "))]
-        assert found == [lacking("ana", permission, shown) for permission in needed]
+        refusals = [texts(answer, 403) for answer in calls(Caller("ana"), "bo", code.replace("%20", " "))]
+        assert refusals == [lacking("ana", permission, shown) for permission in needed]
     assert texts(Caller("ana").get(f"{ENTRIES}/namespaces/SALES"), 403) == lacking("ana", "READ", "SALES")
 
 
@@ -172,8 +172,8 @@ def test_a_request_is_read_in_order(olivia: Caller, admin: Caller, body: dict[st
 
 def test_slashes_in_namespaces_are_told_to_who_passes(olivia: Caller, admin: Caller) -> None:
     for code, word in (("a/b", "forward"), ("a\\b", "backward")):
-        told = f"Namespace can not contain a {word} slash character."
-        assert texts(admin.create("ana", code, "READ"), 400) == told
+        message = f"Namespace can not contain a {word} slash character."
+        assert texts(admin.create("ana", code, "READ"), 400) == message
         assert texts(olivia.create("ana", code, "READ"), 403) == lacking("olivia", "GRANT", code)
     assert (
         texts(admin.get(entry_path("a%2Fb", "SALES")), 400)
@@ -251,8 +251,8 @@ def test_lists_are_in_order(olivia: Caller, admin: Caller, herd: Node) -> None:
     for user in ("zoe", "*@corp", "Ana", "bo"):
         give(user, "SALES", "READ")
     give("bo", "STOCK", "WRITE", "READ")
-    found = listed(olivia.get(f"{ENTRIES}/namespaces/sales"))
-    assert [user for user, _, _ in found] == ["*@corp", "Ana", "bo", "olivia", "zoe"]
+    items = listed(olivia.get(f"{ENTRIES}/namespaces/sales"))
+    assert [user for user, _, _ in items] == ["*@corp", "Ana", "bo", "olivia", "zoe"]
     assert listed(admin.get(f"{ENTRIES}/userIds/BO")) == [
         ("bo", "SALES", ["READ"]),
         ("bo", "STOCK", ["READ", "WRITE"]),
@@ -270,8 +270,8 @@ def test_deleting_a_user_is_all_or_nothing(olivia: Caller, admin: Caller, pdp: C
     namespaces(herd, "EXTRA")
     for code in ("SALES", "STOCK", "EXTRA"):
         give("bo", code, "READ")
-    told = texts(olivia.delete(f"{ENTRIES}/userIds/BO"), 403)
-    assert told.splitlines() == [lacking("olivia", "GRANT", "EXTRA"), lacking("olivia", "GRANT", "STOCK")]
+    message = texts(olivia.delete(f"{ENTRIES}/userIds/BO"), 403)
+    assert message.splitlines() == [lacking("olivia", "GRANT", "EXTRA"), lacking("olivia", "GRANT", "STOCK")]
     assert all(pdp.may("bo", "READ", code) for code in ("SALES", "STOCK", "EXTRA"))
     assert [code for _, code, _ in listed(admin.delete(f"{ENTRIES}/userIds/bo"))] == [
         "EXTRA",
@@ -287,8 +287,8 @@ def test_everybody_sees_their_own(herd: Node) -> None:
     give("ana@corp", "SALES", "WRITE", "READ")
     give("*@CORP", "SALES", "EXECUTE")
     give("*", "STOCK", "READ")
-    found = Caller("ana@corp").get(f"{REST}/currentUser").json()
-    assert found == {
+    body = Caller("ana@corp").get(f"{REST}/currentUser").json()
+    assert body == {
         "userId": "ana@corp",
         "namespaceAuthorizations": [
             {"namespace": "SALES", "namespacePermissions": ["READ", "WRITE"]},
@@ -299,9 +299,9 @@ def test_everybody_sees_their_own(herd: Node) -> None:
         "securityFunctions": [],
     }
     role("bo")
-    found = Caller("bo").get(f"{REST}/currentUser").json()
-    assert found["securityRoles"] == ["DATA_OWNER"]
-    assert [item["namespace"] for item in found["namespaceAuthorizations"]] == ["STOCK"]
+    body = Caller("bo").get(f"{REST}/currentUser").json()
+    assert body["securityRoles"] == ["DATA_OWNER"]
+    assert [item["namespace"] for item in body["namespaceAuthorizations"]] == ["STOCK"]
 
 
 @pytest.mark.parametrize(("other", "name"), [("fiona", "\ufb01ona"), ("strasse", "straße")])
@@ -319,8 +319,8 @@ def test_who_is_called_alike_is_not_the_user_whose_entries_are_theirs(
 
 
 def test_the_administrator_sees_all_with_all(admin: Caller) -> None:
-    found = admin.get(f"{REST}/currentUser").json()
-    assert found["namespaceAuthorizations"] == [
+    body = admin.get(f"{REST}/currentUser").json()
+    assert body["namespaceAuthorizations"] == [
         {"namespace": code, "namespacePermissions": list(PERMISSIONS)} for code in ("SALES", "STOCK")
     ]
 

@@ -64,14 +64,14 @@ def test_what_is_missing_is_enough(case: Case) -> None:
     assert operation
     for held in SETS[:7]:
         before = holding(*held)
-        found = explain(before, operation, LINEAGE, now=0.0)
-        assert bool(found.missing) == (not found.decision)
-        given = tuple(Rule(lack.object, lack.privilege) for lack in found.missing)
+        explanation = explain(before, operation, LINEAGE, now=0.0)
+        assert bool(explanation.missing) == (not explanation.decision)
+        given = tuple(Rule(lack.object, lack.privilege) for lack in explanation.missing)
         after = engine.build(
             before.principal, "herd", "herd", 1, (*before.rules, *given), member=False, now=0.0
         )
         assert engine.decide(after, operation, LINEAGE, now=0.0)
-        assert OWNER not in {lack.privilege for lack in found.missing}, "the least must come first"
+        assert OWNER not in {lack.privilege for lack in explanation.missing}, "the least must come first"
 
 
 @pytest.mark.parametrize(

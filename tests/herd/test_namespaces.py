@@ -94,8 +94,8 @@ def test_search_by_charge_code(admin: Caller) -> None:
         body = {} if key is None else {"namespaceSearchFilters": [{"namespaceSearchKeys": [key]}]}
         answer = admin.send("POST", f"{NAMESPACES}/search?fields={fields}", body)
         assert answer.status_code == 200, answer.content
-        found: list[dict[str, Any]] = answer.json()["namespaces"]
-        return found
+        matching: list[dict[str, Any]] = answer.json()["namespaces"]
+        return matching
 
     assert [item["namespaceCode"] for item in search(None)] == ["BARE", "ONE", "SALES", "STOCK", "TWO"]
     assert search({"chargeCode": " C1 "}) == [

@@ -185,10 +185,10 @@ def test_it_takes_execute_on_every_job_and_read_on_the_data(writer: Caller) -> N
         ("MARKET", "WRITE", "READ"),
     ):
         give("Artoo", loses, keeps)
-        said = lacking("Artoo", permission, loses)
-        assert texts(artoo.send("PUT", status, off), 403) == said
-        assert texts(artoo.send("PUT", note_path(), both), 403) == said
-        assert texts(notify(artoo, name="second", **both), 403) == said
+        lacks = lacking("Artoo", permission, loses)
+        assert texts(artoo.send("PUT", status, off), 403) == lacks
+        assert texts(artoo.send("PUT", note_path(), both), 403) == lacks
+        assert texts(notify(artoo, name="second", **both), 403) == lacks
         give("Artoo", loses, permission)
     give("Artoo", "OPTIONS", "READ")
     fewer = artoo.send("PUT", note_path(), definition())
@@ -310,9 +310,9 @@ def test_a_bad_definition_is_refused(writer: Caller, changed: dict[str, Any], st
 
 
 def test_a_registration_needs_a_right_where_it_is(writer: Caller) -> None:
-    said = lacking("Artoo", "WRITE OR EXECUTE", "CROSS_MARKET")
-    assert texts(notify(Caller("Artoo"), "CROSS_MARKET"), 403) == said
-    assert texts(notify(Caller("Artoo"), "NOWHERE"), 403) == said.replace("CROSS_MARKET", "NOWHERE")
+    lacks = lacking("Artoo", "WRITE OR EXECUTE", "CROSS_MARKET")
+    assert texts(notify(Caller("Artoo"), "CROSS_MARKET"), 403) == lacks
+    assert texts(notify(Caller("Artoo"), "NOWHERE"), 403) == lacks.replace("CROSS_MARKET", "NOWHERE")
     assert texts(notify(Caller("admin"), "NOWHERE"), 404)
     lines = texts(notify(Caller("nobody")), 403).splitlines()
     assert lines == [
@@ -496,8 +496,8 @@ def test_a_job_that_bears_the_name_of_a_dropped_one_is_not_started(uploading: Ca
     off = {"notificationRegistrationStatus": "DISABLED"}
     give("mallory", "ETL", "WRITE")
     give("mallory", "MARKET", "READ")
-    said = texts(Caller("mallory").send("PUT", status_path(), off), 403)
-    assert said == lacking("mallory", "EXECUTE", "ETL"), "where the job was"
+    message = texts(Caller("mallory").send("PUT", status_path(), off), 403)
+    assert message == lacking("mallory", "EXECUTE", "ETL"), "where the job was"
     ok(Caller("Artoo").send("PUT", note_path(), definition()))
     ok(set_status(uploading, "INVALID"))
     ok(set_status(uploading, "VALID"))

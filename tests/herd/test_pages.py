@@ -74,8 +74,8 @@ def turned(sent: dict[str, Any], *, on: tuple[str, ...] = (), off: tuple[str, ..
 
 def held(herd: Node, user: str, code: str) -> set[str]:
     pks = [principal.pk for principal in Principal.objects.filter(name__iexact=user)]
-    found = entries.entries(herd, objects=[the_namespace(code).id], holders=pks)
-    return {permission for item in found for permission in item.privileges}
+    entries_ = entries.entries(herd, objects=[the_namespace(code).id], holders=pks)
+    return {permission for item in entries_ for permission in item.privileges}
 
 
 @pytest.mark.seed("S3-016", "S3-023")

@@ -102,9 +102,9 @@ def test_jobs_are_listed_where_one_may_read(registered: Caller) -> None:
         assert answer.status_code == 200, answer.content
         return [each["id"] for each in answer.json()["jobSummaries"]]
 
-    for who, found in (("Rey", [job["id"]]), ("JarJar", [job["id"]]), ("Artoo", []), ("nobody", [])):
-        assert listed(who) == found, who
-        assert Caller(who).get(f"{REST}/jobs/{job['id']}").status_code == (200 if found else 403)
+    for who, jobs in (("Rey", [job["id"]]), ("JarJar", [job["id"]]), ("Artoo", []), ("nobody", [])):
+        assert listed(who) == jobs, who
+        assert Caller(who).get(f"{REST}/jobs/{job['id']}").status_code == (200 if jobs else 403)
     assert listed("Rey", namespace="etl", jobName=NAME, status="running") == [job["id"]]
     assert listed("Rey", namespace="MARKET") == listed("Rey", status="COMPLETED") == []
     Token.objects.filter(run=job["id"]).update(expires=timezone.now())

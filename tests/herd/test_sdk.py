@@ -59,8 +59,8 @@ def test_the_seven_calls(connect: Connect) -> None:
     assert made.user_namespace_authorization_key.namespace == "My NS"
     assert made.namespace_permissions == ["READ", "WRITE"]
     api = entries(admin)
-    found = api.user_namespace_authorization_get_user_namespace_authorization("*@corp.com", "My NS")
-    assert found == made
+    response = api.user_namespace_authorization_get_user_namespace_authorization("*@corp.com", "My NS")
+    assert response == made
     request = herdsdk.UserNamespaceAuthorizationUpdateRequest(namespace_permissions=["EXECUTE"])
     changed = api.user_namespace_authorization_update_user_namespace_authorization(
         "*@CORP.com", "my ns", request
@@ -94,8 +94,8 @@ def test_the_six_calls_on_namespaces(connect: Connect) -> None:
     assert changed.charge_code == "c2"
     key = herdsdk.NamespaceSearchKey(charge_code="c2")
     search = herdsdk.NamespaceSearchRequest([herdsdk.NamespaceSearchFilter([key])])
-    found = api.namespace_search_namespaces(search, fields="chargeCode,s3KeyPrefix")
-    assert found.namespaces == [changed]
+    response = api.namespace_search_namespaces(search, fields="chargeCode,s3KeyPrefix")
+    assert response.namespaces == [changed]
     assert api.namespace_delete_namespace("MY_APP") == changed
     assert api.namespace_get_namespaces().namespace_keys == []
 

@@ -31,17 +31,18 @@ def test_xml_goes_in_and_comes_out(olivia: Caller) -> None:
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Type"] == "application/xml"
     number = olivia.get(entry_path("ana & bo", "SALES")).json()["id"]
-    one = (
+    item = (
         f"<id>{number}</id>"
         "<userNamespaceAuthorizationKey><userId>ana &amp; bo</userId><namespace>SALES</namespace>"
         "</userNamespaceAuthorizationKey><namespacePermissions><namespacePermission>READ</namespacePermission>"
         "<namespacePermission>WRITE</namespacePermission></namespacePermissions>"
     )
-    assert answer.content.decode() == f"{HEAD}<userNamespaceAuthorization>{one}</userNamespaceAuthorization>"
-    found = olivia.get(f"{ENTRIES}/userIds/ana & bo", headers={"accept": "application/xml"})
-    entry = f"<userNamespaceAuthorization>{one}</userNamespaceAuthorization>"
+    assert answer.content.decode() == f"{HEAD}<userNamespaceAuthorization>{item}</userNamespaceAuthorization>"
+    response = olivia.get(f"{ENTRIES}/userIds/ana & bo", headers={"accept": "application/xml"})
+    entry = f"<userNamespaceAuthorization>{item}</userNamespaceAuthorization>"
     assert (
-        found.content.decode() == f"{HEAD}<userNamespaceAuthorizations>{entry}</userNamespaceAuthorizations>"
+        response.content.decode()
+        == f"{HEAD}<userNamespaceAuthorizations>{entry}</userNamespaceAuthorizations>"
     )
 
 
@@ -89,13 +90,13 @@ def test_updates_and_searches_are_read_too(olivia: Caller, admin: Caller) -> Non
     search = (
         f"<namespaceSearchFilter><namespaceSearchKeys>{key}</namespaceSearchKeys></namespaceSearchFilter>"
     )
-    found = post(
+    response = post(
         admin,
         f"<namespaceSearchRequest><namespaceSearchFilters>{search}</namespaceSearchFilters></namespaceSearchRequest>",
         f"{REST}/namespaces/search",
     )
     namespace = "<namespace><namespaceCode>P</namespaceCode></namespace>"
-    assert found.content.decode() == (
+    assert response.content.decode() == (
         f"{HEAD}<namespaceSearchResponse><namespaces>{namespace}</namespaces></namespaceSearchResponse>"
     )
 

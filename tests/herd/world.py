@@ -56,9 +56,9 @@ def take(user: str, code: str) -> None:
 
 
 def role(user: str, name: str = "DATA_OWNER", *, remove: bool = False) -> None:
-    found = find(ObjectRef("role", "herd", (name,)))
-    assert found is not None
-    (roles.unassign if remove else roles.assign)(found, principal(user), **BY)
+    node = find(ObjectRef("role", "herd", (name,)))
+    assert node is not None
+    (roles.unassign if remove else roles.assign)(node, principal(user), **BY)
 
 
 def entry_path(user: str, code: str) -> str:

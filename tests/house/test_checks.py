@@ -15,9 +15,9 @@ ASKS_ANOTHER_SITE = {"audit"}
 
 
 def names_in(pattern: str, path: str) -> set[str]:
-    found = re.search(pattern, (ROOT / path).read_text(), re.MULTILINE)
-    assert found, f"{path} has no line like {pattern}"
-    return set(found[1].split())
+    match = re.search(pattern, (ROOT / path).read_text(), re.MULTILINE)
+    assert match, f"{path} has no line like {pattern}"
+    return set(match[1].split())
 
 
 def test_ci_makes_every_check_that_asks_no_other_site() -> None:

@@ -19,7 +19,7 @@ if not DOCUMENTS:
 def test_make_targets_exist(path: Path) -> None:
     pattern = r"`(?:[A-Z_]+=\S+ )?make ([a-z0-9-]+)[^`]*`|^make ([a-z0-9-]+)"
     named = set(re.findall(pattern, path.read_text(), re.M))
-    assert {one or other for one, other in named} <= TARGETS
+    assert {first or other for first, other in named} <= TARGETS
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

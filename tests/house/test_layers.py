@@ -109,7 +109,7 @@ WRONG = {
 
 
 def test_the_web_framework_stays_in_the_api() -> None:
-    found = [
+    offences = [
         f"{path.relative_to(ROOT)}:{line}"
         for floor in FLOORS
         for path in modules(floor)
@@ -117,12 +117,12 @@ def test_the_web_framework_stays_in_the_api() -> None:
         for line, name in imports(ast.parse(path.read_text()))
         if top(name) in WEB
     ]
-    assert found == []
+    assert offences == []
 
 
 def test_the_law_needs_the_standard_library_only() -> None:
     known = set(sys.stdlib_module_names) | {"lakewarden"}
-    found = []
+    offences = []
     for path in modules("lakewarden"):
         lazily = LAZY if path.is_relative_to(ROOT / "lakewarden" / "spark") else set()
         if path.is_relative_to(ROOT / "lakewarden" / "record"):
@@ -131,8 +131,8 @@ def test_the_law_needs_the_standard_library_only() -> None:
             lazily = {"pytest"}
         for line, name in imports(ast.parse(path.read_text())):
             if top(name) not in known | lazily:
-                found.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
-    assert found == []
+                offences.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert offences == []
 
 
 @pytest.mark.parametrize("path", modules("lakewarden"), ids=lambda path: str(path.relative_to(ROOT)))
@@ -149,11 +149,11 @@ LONG = {"lakewarden/law/dialects/gravitino.py"}
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_files_stay_short(floor: str) -> None:
-    found = [
+    long_files = [
         f"{name}: {length} lines"
         for path in modules(floor)
         if (length := len(path.read_text().splitlines())) > 500
         and (name := str(path.relative_to(ROOT))) not in LONG
         and "migrations" not in path.parts
     ]
-    assert found == []
+    assert long_files == []

@@ -37,10 +37,12 @@ def test_catalogues_and_what_is_compiled_of_them_are_current() -> None:
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parents[1].name)
 def test_a_translation_fills_in_what_its_text_does_and_has_its_marks(path: Path) -> None:
     wrong = []
-    for text, said in translated(path):
-        same = [sorted(found(text)) == sorted(found(said)) for found in (FILLED_IN.findall, MARKS.findall)]
-        if not all(same) or '"' in MARKS.sub("", said):
-            wrong.append((text, said))
+    for text, translation in translated(path):
+        same = [
+            sorted(read(text)) == sorted(read(translation)) for read in (FILLED_IN.findall, MARKS.findall)
+        ]
+        if not all(same) or '"' in MARKS.sub("", translation):
+            wrong.append((text, translation))
     assert not wrong
 
 
@@ -82,11 +84,11 @@ SAID = {
 def test_german_has_the_words_of_the_glossary() -> None:
     """As the column German of docs/development/words.md has them; and no text says du."""
     wrong = []
-    for text, said in translated(ROOT / "authzsite/locale/de/LC_MESSAGES/django.po"):
+    for text, translation in translated(ROOT / "authzsite/locale/de/LC_MESSAGES/django.po"):
         plain = FILLED_IN.sub(" ", MARKS.sub(" ", text)).lower()
         for word, ways in SAID.items():
-            if re.search(rf"\b{word}\b", plain) and not any(way in said.lower() for way in ways):
-                wrong.append((word, text, said))
-        if re.search(r"\b(du|dein|deine|dir|dich)\b", said.lower()):
-            wrong.append(("Sie", text, said))
+            if re.search(rf"\b{word}\b", plain) and not any(way in translation.lower() for way in ways):
+                wrong.append((word, text, translation))
+        if re.search(r"\b(du|dein|deine|dir|dich)\b", translation.lower()):
+            wrong.append(("Sie", text, translation))
     assert not wrong

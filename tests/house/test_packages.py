@@ -13,9 +13,9 @@ from scripts.packages import FILES, LOCK, SHIPPED, Unknown, audit, is_allowed, m
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_pinned_package_has_a_license_that_is_allowed(file: str) -> None:
-    named = {one.name: one.license for one in packages.packages(file)}
+    named = {package.name: package.license for package in packages.packages(file)}
     assert set(named) == set(pins(file))
-    assert {name: said for name, said in named.items() if not is_allowed(said)} == {}
+    assert {name: license_ for name, license_ in named.items() if not is_allowed(license_)} == {}
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_the_bill_of_materials_names_everything_and_nothing_twice() -> None:
     bill = packages.sbom()
     parts = bill["components"]
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
-    assert {one["name"]: one["version"] for one in parts} == pins(SHIPPED) == pins(LOCK)
-    refs = [one["bom-ref"] for one in parts]
+    assert {part["name"]: part["version"] for part in parts} == pins(SHIPPED) == pins(LOCK)
+    refs = [part["bom-ref"] for part in parts]
     assert len(set(refs)) == len(refs)
-    assert [one["name"] for one in parts if not one["externalReferences"][0]["hashes"]] == []
+    assert [part["name"] for part in parts if not part["externalReferences"][0]["hashes"]] == []
     own = bill["metadata"]["component"]["bom-ref"]
-    assert {one["ref"] for one in bill["dependencies"]} == {own, *refs}
+    assert {part["ref"] for part in bill["dependencies"]} == {own, *refs}
     reached, more = {own}, {own}
-    wants = {one["ref"]: set(one["dependsOn"]) for one in bill["dependencies"]}
+    wants = {part["ref"]: set(part["dependsOn"]) for part in bill["dependencies"]}
     while more := set().union(*(wants[ref] for ref in more)) - reached:
         reached |= more
     assert reached == {own, *refs}
@@ -78,8 +78,8 @@ def answer(**known: Any) -> bytes:
 
 
 def test_what_is_known_is_said_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [{"id": "PYSEC-2099-1", "modified": "2099-01-01"}]
-    assert main(["audit"], lambda _: answer(django=found)) == 1
+    known = [{"id": "PYSEC-2099-1", "modified": "2099-01-01"}]
+    assert main(["audit"], lambda _: answer(django=known)) == 1
     assert f"django {pins(SHIPPED)['django']}: PYSEC-2099-1" in capsys.readouterr().out
     assert main(["audit"], lambda _: answer()) == 0
     assert "no known" in capsys.readouterr().out
@@ -93,7 +93,7 @@ def test_every_package_is_asked_about_with_its_version() -> None:
         return answer()
 
     assert audit(ask) == []
-    named = {one["package"]["name"]: one["version"] for one in asked}
+    named = {query["package"]["name"]: query["version"] for query in asked}
     assert named == {name: version for file in FILES for name, version in pins(file).items()}
 
 

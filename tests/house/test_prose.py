@@ -111,8 +111,8 @@ def sentences(text: str) -> list[str]:
 def signs() -> Iterator[tuple[str, str]]:
     """What stands on buttons, labels and headings of templates, with its file."""
     for path in sorted((ROOT / "templates").rglob("*.html")):
-        for found in SIGNS.finditer(path.read_text()):
-            yield from ((path.name, text) for text in re.findall(r'{% translate "([^"]*)"', found[2]) if text)
+        for match in SIGNS.finditer(path.read_text()):
+            yield from ((path.name, text) for text in re.findall(r'{% translate "([^"]*)"', match[2]) if text)
 
 
 def test_sentences_are_short() -> None:
@@ -194,5 +194,5 @@ def test_a_text_in_a_script_would_be_seen(line: str, seen: bool) -> None:
 def test_a_long_sentence_and_a_long_button_would_be_seen() -> None:
     assert len(sentences("One two. Three <b>four</b> %(five)s: six")) == 3
     assert ("button", "Send it") in [
-        (found[1], "Send it") for found in SIGNS.finditer('<button type="submit">Send it</button>')
+        (match[1], "Send it") for match in SIGNS.finditer('<button type="submit">Send it</button>')
     ]

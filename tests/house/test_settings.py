@@ -15,11 +15,11 @@ def test_the_page_is_as_the_code_has_it() -> None:
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    found = settings_reference.read_by_console()
-    assert found["LAKEWARDEN_STEP_UP"] == "15"
-    assert found["LAKEWARDEN_AUTHENTICATORS"] == "session,token"
-    assert found["LAKEWARDEN_PROXY_USER_HEADER"] == "X-Forwarded-User"
-    assert "LAKEWARDEN_OIDC_<NAME>_JOINS" in found
+    variables = settings_reference.read_by_console()
+    assert variables["LAKEWARDEN_STEP_UP"] == "15"
+    assert variables["LAKEWARDEN_AUTHENTICATORS"] == "session,token"
+    assert variables["LAKEWARDEN_PROXY_USER_HEADER"] == "X-Forwarded-User"
+    assert "LAKEWARDEN_OIDC_<NAME>_JOINS" in variables
     assert "LAKEWARDEN_SPOOL" in settings_reference.read_by_programs()
 
 
@@ -42,5 +42,5 @@ def test_a_variable_read_in_a_new_call_is_found() -> None:
     "name", ["LAKEWARDEN_INSECURE", "LAKEWARDEN_SECRET_KEYS", "LAKEWARDEN_CONNECT_ALLOW"]
 )
 def test_dangers_are_said(name: str) -> None:
-    described = [one for group in CONSOLE.values() for one in group] + list(PROGRAMS)
-    assert all(one.danger for one in described if one.name == name)
+    described = [description for group in CONSOLE.values() for description in group] + list(PROGRAMS)
+    assert all(description.danger for description in described if description.name == name)

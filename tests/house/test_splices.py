@@ -199,13 +199,13 @@ def test_sentences_are_whole() -> None:
         text=True,
         check=True,
     )
-    found = [
+    splices = [
         f"{path}:{line}: {text!r}"
         for path in listed.stdout.split()
         if "/migrations/" not in path and (ROOT / path).exists()
         for line, text in Module((ROOT / path).read_text()).spliced(errors=not path.startswith(OF_PROGRAMS))
     ]
-    assert not found
+    assert not splices
 
 
 @pytest.mark.parametrize(

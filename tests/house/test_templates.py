@@ -15,8 +15,8 @@ FRAMES = {"base.html", "bare.html"}
 def named() -> set[str]:
     python = [path for floor in ("authzsite", "policies") for path in (ROOT / floor).rglob("*.py")]
     texts = (path.read_text() for path in (*python, *TEMPLATES.rglob("*.html")))
-    found = {name for text in texts for name in NAMED.findall(text)}
-    return {name for name in found if "/" in name or name in FRAMES}
+    names = {name for text in texts for name in NAMED.findall(text)}
+    return {name for name in names if "/" in name or name in FRAMES}
 
 
 def there() -> set[str]:

@@ -65,9 +65,9 @@ def found_in(text: str, word: str) -> Iterator[int]:
     """The lines that have a word, by number; a phrase may go on over the end of a line."""
     spaced = r"[\s#]+".join(map(re.escape, word.split()))
     for allowed in ALLOWED.get(word, ()):
-        text = re.sub(allowed, lambda found: "\n" * found[0].count("\n"), text)
-    for found in re.finditer(rf"(?<![a-z]){spaced}(?![a-z])", text, re.I):
-        yield text.count("\n", 0, found.start()) + 1
+        text = re.sub(allowed, lambda match: "\n" * match[0].count("\n"), text)
+    for occurrence in re.finditer(rf"(?<![a-z]){spaced}(?![a-z])", text, re.I):
+        yield text.count("\n", 0, occurrence.start()) + 1
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def project() -> dict[str, str]:
 
 @pytest.mark.parametrize(("word", "instead"), BANNED, ids=[word for word, _ in BANNED])
 def test_a_banned_word_does_not_come_back(project: dict[str, str], word: str, instead: str) -> None:
-    found = [f"{name}:{line}" for name, text in project.items() for line in found_in(text, word)]
-    assert found == [], f"“{word}”: write {instead}"
+    places = [f"{name}:{line}" for name, text in project.items() for line in found_in(text, word)]
+    assert places == [], f"“{word}”: write {instead}"
 
 
 @pytest.mark.parametrize(

@@ -276,10 +276,10 @@ def test_what_is_missing_alone_is_what_the_explanation_says():
     refused = 0
     for rng, slice in random_worlds(8, 40):
         for operation, lineage, also in rng.sample(questions(rng), 60):
-            told = explain(slice, operation, lineage, now=0.0, also=also).missing
+            explanation = explain(slice, operation, lineage, now=0.0, also=also).missing
             alone = missing(slice, operation, lineage, now=0.0, also=also)
-            assert alone == told, (operation, lineage)
-            refused += bool(told)
+            assert alone == explanation, (operation, lineage)
+            refused += bool(explanation)
     assert refused > 200
 
 

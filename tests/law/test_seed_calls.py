@@ -203,11 +203,11 @@ ONE_OF_MANY = {
 
 @pytest.mark.parametrize("listed", list(rows("list", "whole")))
 def test_a_list_shows_others_what_they_can_load_and_is_never_an_error(listed):
-    privilege, one, another = ONE_OF_MANY[listed["children"]]
+    privilege, first, another = ONE_OF_MANY[listed["children"]]
     nothing = shown(listed)
     assert nothing.gate and not nothing.default and not nothing.exceptions
-    seen = shown(listed, Rule(one, privilege)) if privilege else shown(listed, selves=[one])
-    assert seen.shows(one) and not seen.shows(another)
+    seen = shown(listed, Rule(first, privilege)) if privilege else shown(listed, selves=[first])
+    assert seen.shows(first) and not seen.shows(another)
     assert not shown(listed, Rule("lake", "OWNER"), member=False).gate
 
 

@@ -66,9 +66,9 @@ class Entered:
         return f"{self.kind.KIND.code}+http://:{self.token}@127.0.0.1:{self.peer.port}{self.path}"
 
     def on(self, method: str, path: str, body: Any = None) -> Any:
-        said = self.peer.send(method, path, body, token=self.token)
-        assert said.status == 200, said
-        return said.body
+        response = self.peer.send(method, path, body, token=self.token)
+        assert response.status == 200, response
+        return response.body
 
     def schema(self, name: str) -> None:
         """Nothing lies between the realm and what stands for tables here."""
@@ -225,6 +225,6 @@ class Cdap(Entered):
         action = "WRITE" if deed == WRITES else "READ"
         entity = {"namespace": schema, "dataset": table, "entity": "DATASET"}
         body = {"principal": {"name": person, "type": "USER"}, "entityId": entity, "action": action}
-        said = self.peer.send("POST", "/v1/execute/enforce", body, token=self.token)
-        assert said.status in (200, 403), said
-        return said.status == 200
+        response = self.peer.send("POST", "/v1/execute/enforce", body, token=self.token)
+        assert response.status in (200, 403), response
+        return response.status == 200

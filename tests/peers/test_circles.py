@@ -31,9 +31,9 @@ def connected(lake: Lake) -> Backend:
 def test_a_realm_is_not_connected_to_itself(live_server) -> None:
     a_metalake()
     url = f"gravitino+{live_server.url.replace('http://', 'http://somebody:x@')}/demo"
-    found = tried("gravitino", url, realm="demo")
-    assert not found.reached
-    assert "connected to itself" in found.findings[0].text
+    trial = tried("gravitino", url, realm="demo")
+    assert not trial.reached
+    assert "connected to itself" in trial.findings[0].text
     # another realm of the same site is none of its business
     assert not any("itself" in finding.text for finding in tried("gravitino", url, realm="other").findings)
 
@@ -47,9 +47,9 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
         f" ('back', '{peers.own_site()}', 'gravitino:{lake.name}', 'gravitino:demo', now())"
     )
     try:
-        found = tried("gravitino", lake.url, realm="demo")
-        assert not found.reached
-        assert "carries its decisions into this realm already" in found.findings[0].text
+        trial = tried("gravitino", lake.url, realm="demo")
+        assert not trial.reached
+        assert "carries its decisions into this realm already" in trial.findings[0].text
         assert tried("gravitino", lake.url, realm="other").reached
         # who was first notices too, on the next day
         from policies.models import Peer
@@ -64,9 +64,9 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
 @pytest.mark.django_db
 def test_a_site_tells_each_pair_only_to_who_knows_both(lake: Lake) -> None:
     worker.now(connected(lake))
-    told = peers.description()
-    assert told[peering.SITE] == peers.own_site()
-    [pair] = told[peering.INTO]
+    pairs = peers.description()
+    assert pairs[peering.SITE] == peers.own_site()
+    [pair] = pairs[peering.INTO]
     there = lake.peer.send("GET", "/configs").body[peering.SITE]
     assert there != peers.own_site()
     assert there not in pair

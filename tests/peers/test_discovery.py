@@ -73,8 +73,8 @@ def test_everything_that_lies_there_is_brought_here_once(governed: Backend) -> N
 def test_a_rename_is_told_as_one_that_vanished_and_a_new_one(governed: Backend, lake: Lake) -> None:
     brought(governed)
     lake.rename("sales", "orders", "sold")
-    found = brought(governed)
-    assert (found.added, found.renamed, found.vanished) == (1, 0, ["shop.sales.orders"])
+    changes = brought(governed)
+    assert (changes.added, changes.renamed, changes.vanished) == (1, 0, ["shop.sales.orders"])
     assert the("table", "shop.sales.sold").id != the("table", "shop.sales.orders").id
 
 
@@ -84,6 +84,6 @@ def test_owners_grants_and_people_over_there_are_shown_as_others(governed: Backe
     lake.on("PUT", "/owners/catalog/shop", {"name": "carl", "type": "USER"})
     lake.give_by_hand(Right("schema", ("sales",), "USE_SCHEMA"), "carl")
     worker.now(governed)
-    found = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
-    assert [(item.place, item.what) for item in found] == [("shop", "OWNER"), ("shop.sales", "USE_SCHEMA")]
+    findings = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
+    assert [(item.place, item.what) for item in findings] == [("shop", "OWNER"), ("shop.sales", "USE_SCHEMA")]
     assert "carl" in BackendLogins.objects.get(backend=governed).names

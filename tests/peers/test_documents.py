@@ -38,10 +38,16 @@ def test_where_tokens_are_fetched_is_judged_as_the_server_is() -> None:
 @pytest.mark.parametrize("way", ["password", "token"])
 def test_what_a_form_says_is_what_is_read(code: str, way: str) -> None:
     kind = kinds.get(code)
-    said = {"host": "far.example.org", "port": "8443", "user": "token", "password": "p@ss/w", "tls": "http"}
+    stated_parts = {
+        "host": "far.example.org",
+        "port": "8443",
+        "user": "token",
+        "password": "p@ss/w",
+        "tls": "http",
+    }
     own = {"database": "" if code == "cdap" else "lake", "way": way}
-    parts = kind.parts(kind.address({**said, **own}))
-    assert {name: parts[name] for name in said} == said
+    parts = kind.parts(kind.address({**stated_parts, **own}))
+    assert {name: parts[name] for name in stated_parts} == stated_parts
     assert (parts["way"], parts["dbname"]) == (way, own["database"])
 
 

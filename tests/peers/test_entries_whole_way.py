@@ -71,16 +71,16 @@ class TestHerd:
     ) -> None:
         there.give_by_hand(Right("namespace", ("sales", "orders"), "READ"), "carl")
         assert settled(row)
-        [found] = BackendFinding.objects.filter(kind="foreign", holder="carl")
-        assert found.what == "READ"
+        [finding] = BackendFinding.objects.filter(kind="foreign", holder="carl")
+        assert finding.what == "READ"
         herd_world.give("carl", there.code.lower(), "READ")
         assert settled(row)
         assert BackendFinding.objects.filter(kind="foreign", holder="carl").exists(), "carl has it twice"
         herd_world.take("carl", there.code.lower())
         assert settled(row)
         assert self.held(there, "carl") == {"READ"}, "what others gave stays"
-        found = BackendFinding.objects.get(kind="foreign", holder="carl")
-        foreign_rights.revoke(found.pk, by=acting("admin"))
+        finding = BackendFinding.objects.get(kind="foreign", holder="carl")
+        foreign_rights.revoke(finding.pk, by=acting("admin"))
         worker.deliver(row)
         assert self.held(there, "carl") == set()
         assert ForeignOrder.objects.get().done is not None

@@ -66,8 +66,8 @@ class Door(BaseHTTPRequestHandler):
         basic = base64.b64encode(f"{ADMIN}:dummy".encode()).decode()
         headers = {name: self.headers[name] for name in ("Accept", "Content-Type")}
         inner.request(self.command, self.path, body or None, {**headers, "Authorization": f"Basic {basic}"})
-        said = inner.getresponse()
-        self._answer(said.status, said.read())
+        response = inner.getresponse()
+        self._answer(response.status, response.read())
         inner.close()
 
     do_GET = do_POST = do_PUT = do_DELETE = _pass

@@ -126,14 +126,14 @@ def test_a_grant_made_by_hand_there_is_seen_here_and_adopted(governed: Backend, 
         lake.give_by_hand(right, "carl")
     assert settled(governed)
     assert reads(lake, "carl")
-    found = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
-    assert [(item.place, item.what) for item in found] == [
+    findings = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
+    assert [(item.place, item.what) for item in findings] == [
         ("shop", "USE_CATALOG"),
         ("shop.sales", "USE_SCHEMA"),
         (ORDERS, "SELECT_TABLE"),
     ]
     admit(the("metalake"), "carl")
-    for item in found:
+    for item in findings:
         foreign_rights.adopt(item.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert settled(governed)
@@ -150,12 +150,12 @@ def test_an_account_that_sees_not_everything_removes_nothing(governed: Backend, 
     report = worker.now(governed)
     assert not report.complete
     assert not report.settled
-    found = tried("gravitino", lake.url, realm="demo").findings
-    assert ["does not own the metalake" in item.text for item in found if item.blocks] == [True]
+    findings = tried("gravitino", lake.url, realm="demo").findings
+    assert ["does not own the metalake" in item.text for item in findings if item.blocks] == [True]
 
 
 def test_a_good_connection_is_told_of_in_words(governed: Backend, lake: Lake) -> None:
-    found = tried("gravitino", lake.url, realm="demo").findings
-    assert found
-    assert all(item.ok for item in found), found
-    assert any("a Lakewarden of its own" in item.text for item in found)
+    findings = tried("gravitino", lake.url, realm="demo").findings
+    assert findings
+    assert all(item.ok for item in findings), findings
+    assert any("a Lakewarden of its own" in item.text for item in findings)

@@ -34,10 +34,10 @@ class Told:
 
     def observe(self) -> Observation:
         seen = self.real.observe()
-        found = [(item, self._here(Right(item.kind, item.path, ""))) for item in seen.objects]
+        pairs = [(item, self._here(Right(item.kind, item.path, ""))) for item in seen.objects]
         return replace(
             seen,
-            objects=tuple(replace(one, path=at.path) for one, at in found),
+            objects=tuple(replace(item, path=at.path) for item, at in pairs),
             roles={key: frozenset(map(self._here, rights)) for key, rights in seen.roles.items()},
             foreign=tuple(replace(item, right=self._here(item.right)) for item in seen.foreign),
         )
@@ -118,9 +118,9 @@ class Lake:
             self.on("PUT", path, {"name": ADMIN, "type": "USER"}, other)
 
     def do(self, method: str, path: str, body: Any = None, who: str = ADMIN) -> Any:
-        said = self.peer.send(method, path, body, who=who)
-        assert said.status == 200, said
-        return said.body
+        response = self.peer.send(method, path, body, who=who)
+        assert response.status == 200, response
+        return response.body
 
     def make(self, path: str, **body: Any) -> Any:
         return self.on("POST", path, {"comment": "", "properties": {}, **body})
@@ -159,14 +159,16 @@ class Lake:
 
     def foreign(self) -> set[Foreign]:
         """What is in roles without our mark, read past the backend."""
-        found = set()
+        foreign_rights = set()
         for row in self.on("GET", "/users?details=true")["users"]:
             for name in row["roles"]:
                 role = self.on("GET", f"/roles/{name}")["role"]
                 if "lakewarden" not in (role["properties"] or {}):
                     rights = rights_of(role["securableObjects"])
-                    found |= {Foreign(self.here(right), row["name"], f"role {name}") for right in rights}
-        return found
+                    foreign_rights |= {
+                        Foreign(self.here(right), row["name"], f"role {name}") for right in rights
+                    }
+        return foreign_rights
 
     def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
         for right, verb in ((taken, "revoke"), (given, "grant")):
@@ -186,9 +188,9 @@ class Lake:
         """Ask over there, as that person."""
         privileges = "?privileges=MODIFY_TABLE" if deed == WRITES else ""
         path = f"{self._tables(schema)}/{quote(table, safe='')}{privileges}"
-        said = self.peer.send("GET", f"/api/metalakes/{self.name}{path}", who=person)
-        assert said.status in (200, 403), said
-        return said.status == 200
+        response = self.peer.send("GET", f"/api/metalakes/{self.name}{path}", who=person)
+        assert response.status in (200, 403), response
+        return response.status == 200
 
     def _tables(self, schema: str) -> str:
         return f"/catalogs/{CATALOG}/schemas/{quote(schema, safe='')}/tables"

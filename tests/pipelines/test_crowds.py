@@ -53,13 +53,13 @@ def check(root: Node) -> int:
     asked, sample = asked_of(tables)
     reaching = AccessCollector(asked, tables.units())
     rows = [*reaching.rows(tables.places()), *reaching.ended()]
-    found = Measured(root, now=now).figures()
+    figures = Measured(root, now=now).figures()
     totals = {row.type: {name: n for name, n, _ in row.counts} for row in rows if row.kind == TOTAL}
-    assert totals == found["pairs"]
+    assert totals == figures["pairs"]
     by_person = {row.key: {name: n for name, n, _ in row.counts} for row in rows if row.kind == PERSON}
-    assert {line["key"]: line["numbers"] for line in found["furthest"]}.items() <= by_person.items()
-    told = [line for place in tables.places() for line in sample.differences(place, reaching.able)]
-    assert (told, bool(sample.decided)) == ([], True)
+    assert {line["key"]: line["numbers"] for line in figures["furthest"]}.items() <= by_person.items()
+    differences = [line for place in tables.places() for line in sample.differences(place, reaching.able)]
+    assert (differences, bool(sample.decided)) == ([], True)
     return sum(n for actions in totals.values() for n in actions.values())
 
 

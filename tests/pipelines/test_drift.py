@@ -65,9 +65,9 @@ class Looked:
 
 def place_of(kind: Kind, top: Node) -> Node:
     """What a backend of that kind is connected to: the realm, or catalog shop of it."""
-    found = top if kind.whole_realm else find(ObjectRef("catalog", top.realm, ("shop",)))
-    assert found is not None
-    return found
+    node = top if kind.whole_realm else find(ObjectRef("catalog", top.realm, ("shop",)))
+    assert node is not None
+    return node
 
 
 def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
@@ -83,18 +83,18 @@ def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
     there = [target for target in targets if not target.path or chance.random() < 0.9]
     objects = tuple(FoundObject(item.kind, item.path, id=str(item.id)) for item in there)
     people = frozenset(name for name in names if chance.random() < 0.8)
-    found = Looked(opened, Observation(True, "", objects, people, {}, {}))
-    wanted = decided(kind, found, place)
+    looked_ = Looked(opened, Observation(True, "", objects, people, {}, {}))
+    wanted = decided(kind, looked_, place)
     roles, members = tampered(wanted.roles, chance), tampered(wanted.members, chance)
     roles["role:0"] = next(iter(roles.values()))
-    found.seen = replace(
-        found.seen,
+    looked_.seen = replace(
+        looked_.seen,
         roles=roles,
         members={role: members.get(role, frozenset()) for role in roles},
         amiss_rights={role: some(rights, chance, 0.1) for role, rights in roles.items()},
         amiss_members={role: some(people, chance, 0.1) for role, people in members.items()},
     )
-    return found
+    return looked_
 
 
 def tampered(decided: Mapping[str, Collection[T]], chance: random.Random) -> dict[str, frozenset[T]]:
@@ -127,8 +127,8 @@ def decided(kind: Kind, backend: Any, place: Node) -> Desired:
 
 
 def test_every_kind_is_among_them() -> None:
-    told = [getattr(world, "values", world)[2] for world in WORLDS]
-    assert {code for codes in told for code in codes} == set(kinds.codes())
+    worlds = [getattr(world, "values", world)[2] for world in WORLDS]
+    assert {code for codes in worlds for code in codes} == set(kinds.codes())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -149,11 +149,11 @@ def test_it_agrees_with_the_sync(
     parquet.export(top, Counter.objects.get().revision, var / "input")
     given = Namespace(input=str(var / "input"), output=str(var), acls=str(var / "acls"))
     program.run(plain, given, Telling(plain, StringIO()))
-    counts, told = json.loads((var / "summary.json").read_text()), list(drift.differences(var))
+    counts, differences = json.loads((var / "summary.json").read_text()), list(drift.differences(var))
     for number, (code, plan) in enumerate(expected.items(), 1):
-        said = {"missing": plan.missing, "extra": plan.extra, "same": plan.in_sync}
-        assert (code, counts[str(number)]) == (code, said)
-        assert min(said.values()) > 0, code
+        counts_ = {"missing": plan.missing, "extra": plan.extra, "same": plan.in_sync}
+        assert (code, counts[str(number)]) == (code, counts_)
+        assert min(counts_.values()) > 0, code
         for what, step in (("missing", "give"), ("extra", "take")):
             rights = {
                 (item.role, right.path, right.right)
@@ -163,7 +163,7 @@ def test_it_agrees_with_the_sync(
             }
             assert rights == {
                 (item["role"], tuple(item["path"]), item["right"])
-                for item in told
+                for item in differences
                 if (item["backend"], item["what"]) == (number, what) and item["right"]
             }, code
 
@@ -194,19 +194,19 @@ def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_pa
     assert exported == [governed.pk]
     counts = {"missing": 1, "extra": 0, "same": 2}
     (tmp_path / "summary.json").write_text(json.dumps({str(governed.pk): counts}))
-    told = drift.PIPELINE.load(work, tmp_path)["backends"]
-    assert told.keys() == {"shop", "stock"}
-    assert told["shop"] == {**counts, "foreign": worker.now(governed, dry_run=True).foreign}
-    assert "connect" in told["stock"]["trouble"]
+    backends = drift.PIPELINE.load(work, tmp_path)["backends"]
+    assert backends.keys() == {"shop", "stock"}
+    assert backends["shop"] == {**counts, "foreign": worker.now(governed, dry_run=True).foreign}
+    assert "connect" in backends["stock"]["trouble"]
 
 
 def compared(row: Backend, **more: Any) -> dict[str, Any]:
     """What drift says of a backend when it is asked now, by the command as an operator types it."""
     out = StringIO()
     call_command("pipeline", "drift", realm=root(row.realm).name, stdout=out, **more)
-    found = json.loads(out.getvalue())
-    assert found["state"] == "done"
-    return dict(found["result"]["backends"]["shop"])
+    result = json.loads(out.getvalue())
+    assert result["state"] == "done"
+    return dict(result["result"]["backends"]["shop"])
 
 
 def test_asked_again_it_looks_again(governed: Backend, source: Source) -> None:

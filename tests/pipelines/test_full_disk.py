@@ -73,7 +73,7 @@ def test_the_last_good_result_stays_and_the_run_goes_on_when_there_is_room(
     good = run(shop)
     assert (good.state, good.trouble) == ("done", "")
     place, ana = folders.published(good), a_person("ana")
-    files, told = all_told(place), overview.overview(shop, acting("marek"))
+    files, before = all_told(place), overview.overview(shop, acting("marek"))
     add(GrantRequest(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",)), by=acting("marek"))
 
     if when == "while the facts are read":
@@ -90,14 +90,14 @@ def test_the_last_good_result_stays_and_the_run_goes_on_when_there_is_room(
     assert "the disk is full" in failed.trouble
     assert all_told(place) == files
     assert control.latest(NAME, shop.realm_id) == good
-    assert overview.overview(shop, acting("marek")) == told
+    assert overview.overview(shop, acting("marek")) == before
 
     ballast.unlink()
     again = run(shop)
     assert (again.pk, again.state, again.trouble, again.attempts) == (failed.pk, "done", "", 2)
     assert control.latest(NAME, shop.realm_id) == again
     now = overview.overview(shop, acting("marek"))
-    assert told and now and now.pairs["table"]["read"] > told.pairs["table"]["read"]
+    assert before and now and now.pairs["table"]["read"] > before.pairs["table"]["read"]
 
 
 def _on_a_full(disk: Path, drive: Callable[..., None]) -> Callable[..., None]:

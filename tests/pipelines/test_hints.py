@@ -76,13 +76,13 @@ unused = kept(make_unused, on="shop")
 
 
 def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:
-    [told] = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
-    assert told.ground == (
+    [hint] = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
+    assert hint.ground == (
         "Not used in 90 days; it gives Read to 2 people. Usage data covers 3 of 3 objects here."
     )
-    assert (told.mends, told.at_once, told.label) == ("Revoke Read", True, "Nobody uses it")
-    assert told.role is not None
-    assert told.role.name == "sales_read"
+    assert (hint.mends, hint.at_once, hint.label) == ("Revoke Read", True, "Nobody uses it")
+    assert hint.role is not None
+    assert hint.role.name == "sales_read"
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_a_direct_grant_is_mended_too(shop: Node) -> None:
     grants.add(GrantRequest(orders, (mia,), ("MODIFY_TABLE",), way=False), by=acting("olivia"))
     row = Grant.objects.open().get(privilege="MODIFY_TABLE")
     made = a_hint(shop, row, holder=mia)
-    [told] = hints.about_person(mia, shop, acting("olivia"))
-    assert told.row == made
+    [hint] = hints.about_person(mia, shop, acting("olivia"))
+    assert hint.row == made
     hints.mend(made.pk, by=acting("olivia"))
     assert not Grant.objects.open().filter(privilege="MODIFY_TABLE").exists()
 
@@ -171,8 +171,8 @@ def the_role(name: str) -> Node:
 
 def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:
     made = a_hint(shop, kind="ownerless", securable_id=shop.id, data={"why": "Nobody owns it", "objects": 3})
-    [told] = hints.about_object(shop, acting("marek"))
-    assert (told.ground, told.mends, told.at_once) == (
+    [hint] = hints.about_object(shop, acting("marek"))
+    assert (hint.ground, hint.mends, hint.at_once) == (
         "Nobody owns it; this concerns 3 objects.",
         "Set an owner",
         False,
@@ -212,9 +212,9 @@ def test_every_kind_can_be_told(shop: Node) -> None:
     }
     for kind in KINDS:
         a_hint(shop, kind=kind, data=data, privilege="SELECT_TABLE")
-    found = all_of(shop, OPERATOR)
-    assert {item.row.kind for item in found} == set(KINDS)
-    assert all(item.ground.endswith(".") and item.mends for item in found)
+    hints_ = all_of(shop, OPERATOR)
+    assert {item.row.kind for item in hints_} == set(KINDS)
+    assert all(item.ground.endswith(".") and item.mends for item in hints_)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 9))])
@@ -233,11 +233,11 @@ def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -
     for person in Principal.objects.filter(kind="user"):
         by = Actor(person, "console")
         expected = [hint.pk for hint in Hint.objects.order_by("-people", "id") if may_see(hint, by)]
-        room, found, after = hints.HintList((root,), by), list[int](), None
+        room, views, after = hints.HintList((root,), by), list[int](), None
         while page := room.page(4, after=after):
-            found += [item.row.pk for item in page]
+            views += [item.row.pk for item in page]
             after = (page[-1].row.people, page[-1].row.pk)
-        assert found == expected, person
+        assert views == expected, person
         assert sum(room.counts().values()) == len(expected)
         sizes.add(len(expected))
     assert len(sizes) > 1

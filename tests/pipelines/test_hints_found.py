@@ -30,10 +30,10 @@ def found(root: Node, kind: str) -> list[tuple[str, str]]:
     row = control.ask("unused_grants", root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
-    told = all_of(root, OPERATOR, kind=kind)
+    hints_ = all_of(root, OPERATOR, kind=kind)
     return sorted(
         (item.node.name, item.role.name if item.role else item.holder.name if item.holder else "")
-        for item in told
+        for item in hints_
     )
 
 
@@ -67,8 +67,8 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
         world.report_uses(place)
     assert ("sales", "sales_write") in found(place, "unused_grant")
     on_sales = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
-    [one] = [sale for sale in on_sales if sale.row.privilege == "MODIFY_TABLE"]
-    assert one.ground == (
+    [hint] = [sale for sale in on_sales if sale.row.privilege == "MODIFY_TABLE"]
+    assert hint.ground == (
         "Not used in 40 days; it gives Write to 2 people. "
         "Usage data covers 2 of 3 objects here; granted today."
     )
@@ -77,8 +77,8 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
 def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
     a_use("marek", the(*ORDERS), days=40, by="etl")
     found(shop, "unused_grant")
-    [told] = [item for item in all_of(shop, OPERATOR, kind="unused_grant") if item.node.name == "shop"]
-    hints.dismiss(told.row.pk, by=acting("marek"), reason="Everybody starts here")
+    [hint] = [item for item in all_of(shop, OPERATOR, kind="unused_grant") if item.node.name == "shop"]
+    hints.dismiss(hint.row.pk, by=acting("marek"), reason="Everybody starts here")
     assert found(shop, "unused_grant") == [("sales", "sales_read"), ("sales", "sales_read")]
     [kept] = all_of(shop, OPERATOR, dismissed=True)
     assert (kept.row.reason, kept.row.found < kept.row.seen) == ("Everybody starts here", True)
@@ -127,6 +127,6 @@ def test_a_disabled_account_that_holds_something(shop: Node) -> None:
     User.objects.filter(username="olivia").update(is_active=False)
     assert ("demo", "olivia") in found(shop, "dormant_person")
     assert ("sales", "") in found(shop, "ownerless")
-    [told] = hints.about_person(people.ensure("user", "olivia"), shop, OPERATOR)
-    assert told.row.people == 1
-    assert told.ground == "Can no longer sign in, and still holds 1 object of its own in this realm."
+    [hint] = hints.about_person(people.ensure("user", "olivia"), shop, OPERATOR)
+    assert hint.row.people == 1
+    assert hint.ground == "Can no longer sign in, and still holds 1 object of its own in this realm."

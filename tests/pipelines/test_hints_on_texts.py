@@ -68,12 +68,12 @@ def test_a_privilege_on_a_text_that_nobody_uses(
     expected: set[str],
     world: Callable[..., Node],
 ) -> None:
-    found = [item for item in look(world(*given, used=used)) if item.row.kind == "unused_grant"]
-    told = {
-        f"{item.row.pattern} {item.holder.name if item.holder else 0} {item.row.privilege}" for item in found
+    hints_ = [item for item in look(world(*given, used=used)) if item.row.kind == "unused_grant"]
+    texts = {
+        f"{item.row.pattern} {item.holder.name if item.holder else 0} {item.row.privilege}" for item in hints_
     }
-    assert told == expected, case
-    for item in found:
+    assert texts == expected, case
+    for item in hints_:
         assert item.ground.startswith("Not used in "), case
         assert "Usage data covers 1 of 1 object here; granted today." in item.ground
 
@@ -94,23 +94,23 @@ def test_a_privilege_that_a_wider_text_gives_too(
     expected: list[tuple[str, str]],
     world: Callable[..., Node],
 ) -> None:
-    found = [item for item in look(world(*given)) if item.row.kind == "redundant_grant"]
+    hints_ = [item for item in look(world(*given)) if item.row.kind == "redundant_grant"]
     assert [
         (item.row.pattern, hint_words.in_readers_language("others", item.row.data["others"]).split()[-1])
-        for item in found
+        for item in hints_
     ] == expected, case
 
 
 def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., Node]) -> None:
     root = world(READS, "dataset:sales.* ana READ")
-    [one] = [item for item in look(root) if item.row.kind == "redundant_grant"]
-    assert one.node == root
+    [hint] = [item for item in look(root) if item.row.kind == "redundant_grant"]
+    assert hint.node == root
     wider = Grant.objects.open().filter(pattern="dataset:sales.*")
     patterns.revoke(root, parse("dataset:sales.*"), people.ensure("user", "ana"), by=OPERATOR)
     with pytest.raises(Conflict, match="1 person would lose access now"):
-        hints.mend(one.row.pk, by=acting("admin"))
+        hints.mend(hint.row.pk, by=acting("admin"))
     give(root, "dataset:sales.*", "ana", "READ")
-    hints.mend(one.row.pk, by=acting("admin"))
+    hints.mend(hint.row.pk, by=acting("admin"))
     assert not Grant.objects.open().filter(pattern="dataset:sales.orders").exists()
     assert wider.exists()
 
@@ -118,8 +118,8 @@ def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., 
 def test_it_stands_on_the_page_of_the_very_entity(world: Callable[..., Node]) -> None:
     look(world(READS))
     orders, items = (the("dataset", name, realm="cdap") for name in ("sales.orders", "sales.items"))
-    told = [
+    texts = [
         [item.row.pattern for item in hints.about_object(place, acting("admin"))] for place in (orders, items)
     ]
-    assert told == [["dataset:sales.orders"], []]
+    assert texts == [["dataset:sales.orders"], []]
     assert hints.about_object(orders, acting("ana")) == []

@@ -75,8 +75,8 @@ def hints(
         "ownerships": table(
             "object owner from until",
             [
-                (PLACES[one], PEOPLE[owner], None, None)
-                for one, _, owner in (pair.partition(":") for pair in owners.split())
+                (PLACES[place], PEOPLE[owner], None, None)
+                for place, _, owner in (pair.partition(":") for pair in owners.split())
             ],
         ),
         "uses": table("principal object action executed at", [_use(item) for item in uses.split()]),
@@ -87,9 +87,9 @@ def hints(
 
 
 def _window(pair: str) -> tuple[Any, ...]:
-    one, other, end, since, *_ = (*pair.split(":"), "", "")
+    first, other, end, since, *_ = (*pair.split(":"), "", "")
     known = PEOPLE | ROLES
-    return known[one], known[other], None, _day(end), _day(since)
+    return known[first], known[other], None, _day(end), _day(since)
 
 
 def _day(text: str) -> datetime | None:
@@ -143,10 +143,10 @@ def test_a_grant_nobody_uses(case: str, uses: str, expected: set[Any]) -> None:
 
 
 def test_the_coverage_of_reports_is_said() -> None:
-    found = hints(READS, holds="reader:bo reader:ana", uses="cem:orders:read:30")
-    [one] = [item for item in found if item.kind == "unused_grant"]
-    assert (one.object, one.role, one.people) == (SALES, ROLES["reader"], 2)
-    assert one.data == {"days": 30, "reported": 1, "objects": 3, "given": ""}
+    hints_ = hints(READS, holds="reader:bo reader:ana", uses="cem:orders:read:30")
+    [hint] = [item for item in hints_ if item.kind == "unused_grant"]
+    assert (hint.object, hint.role, hint.people) == (SALES, ROLES["reader"], 2)
+    assert hint.data == {"days": 30, "reported": 1, "objects": 3, "given": ""}
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_the_coverage_of_reports_is_said() -> None:
 def test_what_was_given_lately_is_not_called_unused(
     case: str, sentence: str, holds: str, groups: str, expected: Phrase | str | None
 ) -> None:
-    found = hints(sentence, holds=holds, groups=groups, uses="cem:orders:read:35", after=30)
-    said = [item.data["given"] for item in found if item.kind in ("unused_grant", "wide_grant")]
-    assert said == ([] if expected is None else [expected]), case
+    hints_ = hints(sentence, holds=holds, groups=groups, uses="cem:orders:read:35", after=30)
+    given_dates = [item.data["given"] for item in hints_ if item.kind in ("unused_grant", "wide_grant")]
+    assert given_dates == ([] if expected is None else [expected]), case
 
 
 def test_reports_must_cover_as_long_before_anything_is_called_unused() -> None:
     def unused(days: int) -> set[Any]:
-        found = hints(READS, holds="reader:bo", uses=f"cem:orders:read:{days}", after=30)
-        return told(found, "unused_grant")
+        hints_ = hints(READS, holds="reader:bo", uses=f"cem:orders:read:{days}", after=30)
+        return told(hints_, "unused_grant")
 
     assert (unused(29), unused(30)) == (set(), UNUSED)
 
@@ -195,14 +195,14 @@ def test_reports_must_cover_as_long_before_anything_is_called_unused() -> None:
 def test_what_is_given_on_much_and_used_on_little(
     case: str, sentence: str, more: int, uses: str, *, wide: bool
 ) -> None:
-    found = [hint for hint in hints(sentence, holds="reader:bo", uses=uses, more=more) if hint.grant == 1]
-    assert ("wide_grant" in {item.kind for item in found}) == wide, case
+    hints_ = [hint for hint in hints(sentence, holds="reader:bo", uses=uses, more=more) if hint.grant == 1]
+    assert ("wide_grant" in {item.kind for item in hints_}) == wide, case
 
 
 def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
     way = "reader may USE_SCHEMA on shop"
-    found = hints(way, READS, holds="reader:bo", uses="bo:orders:read:3")
-    assert told(found, "unused_grant") == set()
+    hints_ = hints(way, READS, holds="reader:bo", uses="bo:orders:read:3")
+    assert told(hints_, "unused_grant") == set()
 
 
 @pytest.mark.parametrize(
@@ -240,8 +240,8 @@ def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
     ],
 )
 def test_a_grant_given_twice(case: str, sentences: tuple[str, ...], holds: str, expected: set[int]) -> None:
-    found = hints(*sentences, holds=holds or "reader:bo writer:bo writer:cem")
-    assert {item.grant for item in found if item.kind == "redundant_grant"} == expected, case
+    hints_ = hints(*sentences, holds=holds or "reader:bo writer:bo writer:cem")
+    assert {item.grant for item in hints_ if item.kind == "redundant_grant"} == expected, case
 
 
 @pytest.mark.parametrize(
@@ -291,8 +291,8 @@ def test_a_grant_given_twice(case: str, sentences: tuple[str, ...], holds: str, 
     ],
 )
 def test_a_denial_without_effect(case: str, sentences: tuple[str, ...], holds: str, *, idle: bool) -> None:
-    found = told(hints(*sentences, holds=holds or "reader:bo writer:bo"), "idle_deny")
-    assert (("idle_deny", 1) in found) == idle, case
+    texts = told(hints(*sentences, holds=holds or "reader:bo writer:bo"), "idle_deny")
+    assert (("idle_deny", 1) in texts) == idle, case
 
 
 @pytest.mark.parametrize(
@@ -315,25 +315,25 @@ def test_a_denial_without_effect(case: str, sentences: tuple[str, ...], holds: s
     ],
 )
 def test_objects_without_an_owner(case: str, owners: str, expected: dict[int, Phrase]) -> None:
-    found = hints(owners=owners)
-    why = {item.object: item.data["why"] for item in found if item.kind == "ownerless"}
+    hints_ = hints(owners=owners)
+    why = {item.object: item.data["why"] for item in hints_ if item.kind == "ownerless"}
     assert why == expected, case
 
 
 def test_a_group_that_somebody_of_can_sign_in_owns() -> None:
-    found = hints(owners="lake:ana shop:staff lab:ana", groups="staff:gone staff:bo")
-    assert [item.object for item in found if item.kind == "ownerless"] == []
+    hints_ = hints(owners="lake:ana shop:staff lab:ana", groups="staff:gone staff:bo")
+    assert [item.object for item in hints_ if item.kind == "ownerless"] == []
 
 
 def test_people_and_services_that_sleep() -> None:
-    found = hints(
+    hints_ = hints(
         READS,
         holds="reader:bo reader:cem reader:etl reader:gone",
         uses="bo:orders:read:3 cem:orders:read:100",
         owners="lake:ana",
     )
     asleep = {
-        item.holder: (item.kind, item.data["able"]) for item in found if item.kind.startswith("dormant")
+        item.holder: (item.kind, item.data["able"]) for item in hints_ if item.kind.startswith("dormant")
     }
     assert asleep == {
         PEOPLE["ana"]: ("dormant_person", True),
@@ -347,16 +347,16 @@ def test_roles_that_are_nearly_one() -> None:
     same = ["USE_CATALOG on shop", "USE_SCHEMA on shop", "SELECT_TABLE on sales", "SELECT_VIEW on sales"]
     sentences = [f"{role} may {item}" for role in ("reader", "twin") for item in same]
     sentences += ["twin may MODIFY_TABLE on sales", "writer may MODIFY_TABLE on sales"]
-    [one] = [hint for hint in hints(*sentences) if hint.kind == "near_roles"]
-    assert (one.role, one.other_role) == (ROLES["reader"], ROLES["twin"])
-    assert one.data == {"shared": 4, "rules": 5, "only": 0}
+    [near_role] = [hint for hint in hints(*sentences) if hint.kind == "near_roles"]
+    assert (near_role.role, near_role.other_role) == (ROLES["reader"], ROLES["twin"])
+    assert near_role.data == {"shared": 4, "rules": 5, "only": 0}
 
 
 def test_a_hint_has_the_same_key_in_the_next_run() -> None:
     def key(*more: str, holds: str) -> str:
-        found = hints(*more, READS, holds=holds, uses="ana:orders:read:30")
-        [one] = [item for item in found if item.kind == "unused_grant" and item.object == SALES]
-        return one.key
+        hints_ = hints(*more, READS, holds=holds, uses="ana:orders:read:30")
+        [hint] = [item for item in hints_ if item.kind == "unused_grant" and item.object == SALES]
+        return hint.key
 
     first = key(holds="reader:bo")
     assert key("writer may SELECT_TABLE on lab", holds="reader:bo reader:cem") == first

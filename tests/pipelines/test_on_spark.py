@@ -32,39 +32,42 @@ def exported(root: Node, var: Path) -> Path:
 
 def ran(program: Any, spark: Any, folder: Path, **more: Any) -> tuple[Path, list[dict[str, Any]]]:
     """Run a program here; its folder, and what it told."""
-    output, told = folder.parent / "output", StringIO()
+    output, output_lines = folder.parent / "output", StringIO()
     output.mkdir(exist_ok=True)
     given = Namespace(input=str(folder), output=str(output), **more)
-    program.run(spark, given, Telling(spark, told))
-    return output, [json.loads(line) for line in told.getvalue().splitlines()]
+    program.run(spark, given, Telling(spark, output_lines))
+    return output, [json.loads(line) for line in output_lines.getvalue().splitlines()]
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("world", "seed"),
     [(a_lake, 1), (a_herd, 1), pytest.param(a_cdap, 1, marks=pytest.mark.slow)],
-    ids=lambda one: getattr(one, "__name__", one),
+    ids=lambda param: getattr(param, "__name__", param),
 )
 def test_both_say_the_same(plain: Any, var: Path, world: Callable[[int], Node], seed: int) -> None:
     root = world(seed)
     some_uses(root, seed)
     folder = exported(root, var)
-    output, told = ran(effective_access, plain, folder, pairs=2_000)
+    output, output_lines = ran(effective_access, plain, folder, pairs=2_000)
     here = Measured(root, now=timezone.now()).figures()
     there = json.loads((output / "summary.json").read_text())
     assert {name: there[name] for name in FIGURES} == json.loads(json.dumps({n: here[n] for n in FIGURES}))
     assert there["sampled"] > 1_000
-    done = [line["done"] for line in told]
-    assert (done, done[-1]) == (sorted(done), told[-1]["total"] - 50)  # the rest is the start of Spark
+    done = [line["done"] for line in output_lines]
+    assert (done, done[-1]) == (
+        sorted(done),
+        output_lines[-1]["total"] - 50,
+    )  # the rest is the start of Spark
 
     output, _ = ran(unused_grants, plain, folder, after=0)
-    found = {
+    rows = {
         (item.key, *item[:-1], json.dumps(item.data, sort_keys=True))
         for item in pipelines_unused_grants.read(output)
     }
     expected = unused_grants.in_memory(tables_of(root), after=0)
-    assert found == {(item.key, *item[:-1], json.dumps(item.data, sort_keys=True)) for item in expected}
-    assert len({item[1] for item in found}) > (3 if world is a_lake else 0)
+    assert rows == {(item.key, *item[:-1], json.dumps(item.data, sort_keys=True)) for item in expected}
+    assert len({item[1] for item in rows}) > (3 if world is a_lake else 0)
 
 
 def test_a_difference_from_the_law_fails_the_run(
@@ -80,11 +83,11 @@ def test_a_difference_from_the_law_fails_the_run(
     world = effective_access._world(snapshot, places, 50, 4_000)
     wrong = world._replace(standing=_everybody_in_the_first_role(world.standing))
     rows_found = effective_access.reached(plain, places, wrong, 50)
-    told = rows_found.where("kind = 'sample' AND trouble IS NOT NULL").limit(3).collect()
-    assert told
-    assert all("the law says" in row["trouble"] for row in told)
+    samples = rows_found.where("kind = 'sample' AND trouble IS NOT NULL").limit(3).collect()
+    assert samples
+    assert all("the law says" in row["trouble"] for row in samples)
     with pytest.raises(effective_access.Differs, match="differ from the law"):
-        effective_access._check({"sampled": 9, "differences": [row["trouble"] for row in told]})
+        effective_access._check({"sampled": 9, "differences": [row["trouble"] for row in samples]})
 
 
 def _everybody_in_the_first_role(standing: Any) -> Any:

@@ -84,7 +84,7 @@ class Making:
         self.put(Assignment(role_id=role.id, holder=holder, **self.window()) for holder in holders)
 
     def grant(self, place: Node, *, deny: float = 0.2, **holder: Any) -> None:
-        fitting = [code for code, one in self.law.privileges.items() if place.type in one.binds]
+        fitting = [code for code, privilege in self.law.privileges.items() if place.type in privilege.binds]
         codes = fitting if fitting and self.chance.random() < 0.95 else list(self.law.privileges)
         code, effect = self.chance.choice(codes), "deny" if self.chance.random() < deny else "allow"
         known = Grant.objects.open().filter(securable=place.id, privilege=code, **holder)
@@ -201,7 +201,7 @@ def some_uses(root: Node, seed: int) -> None:
     law = dialects.get(root.kind)
     places = list(below(root))
     everybody = [people.ensure("user", name) for name in NAMES]
-    told = [
+    reports = [
         ReportedUse(
             chance.choice(everybody),
             place,
@@ -211,4 +211,4 @@ def some_uses(root: Node, seed: int) -> None:
         )
         for place in chance.choices(places, k=20)
     ]
-    uses.take(root.realm_id, people.ensure("service", "etl"), "run-1", told)
+    uses.take(root.realm_id, people.ensure("service", "etl"), "run-1", reports)

@@ -84,7 +84,7 @@ def test_a_search_finds_what_the_lists_on_the_way_show(db: None, seed: int) -> N
     now = timezone.now()
     for name in NAMES:
         slice_ = slices.current(people.ensure("user", name), root, now=now)
-        found = set(visible_objects.search(slice_, root, "", now=now).values_list("securable", flat=True))
+        ids = set(visible_objects.search(slice_, root, "", now=now).values_list("securable", flat=True))
         walked: set[int] = set()
         waiting = [root]
         while waiting:
@@ -96,7 +96,7 @@ def test_a_search_finds_what_the_lists_on_the_way_show(db: None, seed: int) -> N
                 children = nodes(keys).values()
                 walked |= {child.id for child in children if child.type in visible_objects.SEARCHED}
                 waiting.extend(children)
-        assert found == walked
+        assert ids == walked
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -162,8 +162,8 @@ def test_nothing_below_a_hidden_container_is_found(shop: Node) -> None:
 
 def test_rows_of_an_object_name_each_path_nearest_first(shop: Node) -> None:
     rows = AccessMap(the("table", "shop.sales.orders")).rows()
-    told = [(row.principal.name, sorted(row.can & {"read", "write"}), row.denied) for row in rows]
-    assert told == [
+    path_rows = [(row.principal.name, sorted(row.can & {"read", "write"}), row.denied) for row in rows]
+    assert path_rows == [
         ("analysts", ["read"] if "read" in rows[0].can else [], False),
         ("carl", [], True),
         ("marek", ["read", "write"], False),

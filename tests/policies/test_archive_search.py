@@ -42,7 +42,7 @@ def asked(every: int = 1) -> list[Filter]:
         {"text": "nowhere"},
         {"text": "..."},
     ]
-    pairs = [{**one, **other} for one, other in combinations(alone, 2)][::every]
+    pairs = [{**first, **other} for first, other in combinations(alone, 2)][::every]
     return [Filter(**values) for values in ({}, *alone, *pairs)]
 
 
@@ -65,17 +65,17 @@ def sights(root: Node) -> list[Sight]:
 def live(filter_: Filter, seen: Sight, realm: int) -> list[Place]:
     """The events that a page of the live history tells, newest first."""
     entries = history.page(filter_, seen, limit=500).entries
-    told = [line.event for entry in entries if entry.change.realm == realm for line in entry.lines]
-    return sorted(((event.change_id, event.number) for event in told), reverse=True)
+    events = [line.event for entry in entries if entry.change.realm == realm for line in entry.lines]
+    return sorted(((event.change_id, event.number) for event in events), reverse=True)
 
 
 def archived(realm: int, filter_: Filter, seen: Sight, limit: int = 500) -> Iterator[Place]:
     """The same of the archive, page by page."""
     before = None
     while True:
-        found = archive_search.search(realm, filter_, seen, before=before, limit=limit)
-        yield from ((event.change_id, event.number) for event in found.events)
-        before = found.next
+        events = archive_search.search(realm, filter_, seen, before=before, limit=limit)
+        yield from ((event.change_id, event.number) for event in events.events)
+        before = events.next
         if before is None:
             return
 
@@ -86,12 +86,12 @@ def test_the_archive_finds_what_was_found_while_it_was_live(
 ) -> None:
     monkeypatch.setattr(archive_files, "SEARCHED", 3)
     questions = [(item, seen) for item in asked(every) for seen in sights(shop)]
-    before = [live(one, seen, shop.realm_id) for one, seen in questions]
+    before = [live(filter_, seen, shop.realm_id) for filter_, seen in questions]
     archive = moved(shop)
-    for (one, seen), wanted in zip(questions, before, strict=True):
+    for (question, seen), wanted in zip(questions, before, strict=True):
         old = [place for place in wanted if place[0] <= archive.upto]
-        assert list(archived(shop.realm_id, one, seen)) == old, one
-        assert list(archived(shop.realm_id, one, seen, limit=4)) == old, one
+        assert list(archived(shop.realm_id, question, seen)) == old, question
+        assert list(archived(shop.realm_id, question, seen, limit=4)) == old, question
     assert sum(map(bool, before)) > 15
 
 
@@ -109,8 +109,8 @@ def test_only_groups_are_read_in_which_something_may_fit(shop: Node, monkeypatch
         (Filter(), archive.events),
     ]:
         read.clear()
-        found = list(archived(shop.realm_id, filter_, seen))
-        assert len(found) <= len(read) <= most, filter_
+        events = list(archived(shop.realm_id, filter_, seen))
+        assert len(events) <= len(read) <= most, filter_
     read.clear()
     archive_search.search(shop.realm_id, Filter(), seen, limit=2)
     assert len(read) == 3  # the last group alone
@@ -118,9 +118,9 @@ def test_only_groups_are_read_in_which_something_may_fit(shop: Node, monkeypatch
 
 def test_an_archive_without_an_index_is_read_whole(shop: Node, top: Path) -> None:
     archive, seen = moved(shop), sights(shop)[0]
-    found = list(archived(shop.realm_id, Filter(text="refunds"), seen))
+    events = list(archived(shop.realm_id, Filter(text="refunds"), seen))
     (top / archive.folder / archive_files.INDEX).unlink()
-    assert list(archived(shop.realm_id, Filter(text="refunds"), seen)) == found != []
+    assert list(archived(shop.realm_id, Filter(text="refunds"), seen)) == events != []
 
 
 def test_events_of_a_few_changes_are_read_of_their_groups_alone(
@@ -133,8 +133,8 @@ def test_events_of_a_few_changes_are_read_of_their_groups_alone(
     monkeypatch.setattr(
         pq.ParquetFile, "read_row_group", lambda self, number: read.append(number) or plain(self, number)
     )
-    found = [event.change_id for event in archive_files.events_among(archive.folder, wanted)]
-    assert set(found) == set(wanted) and 0 < len(read) <= len(wanted) + 1 < archive.events / 3
+    changes = [event.change_id for event in archive_files.events_among(archive.folder, wanted)]
+    assert set(changes) == set(wanted) and 0 < len(read) <= len(wanted) + 1 < archive.events / 3
 
 
 def test_a_search_asks_the_database_no_more_for_a_longer_archive(

@@ -119,8 +119,8 @@ def test_what_is_old_goes_and_the_record_stays_whole(shop: Node) -> None:
 
 def test_what_is_true_stays_true(shop: Node) -> None:
     def access() -> dict[str, frozenset[str]]:
-        found = AccessMap(the("table", "shop.sales.orders"))
-        return {str(person): found.access_of(person).can for person in found.people.values()}
+        access_map = AccessMap(the("table", "shop.sales.orders"))
+        return {str(person): access_map.access_of(person).can for person in access_map.people.values()}
 
     before = access()
     moved(shop)
@@ -260,8 +260,8 @@ class TestHostile:
     def attacked(self, deed: Callable[[], Any], words: str) -> None:
         with superuser():
             deed()
-        found = verify()
-        assert not found and words in str(found.broken)
+        verdict = verify()
+        assert not verdict and words in str(verdict.broken)
 
     def test_events_deleted_as_if_they_were_archived(self, shop: Node) -> None:
         self.attacked(lambda: Event.objects.filter(change=7).delete(), "revision 7 was changed")
@@ -338,8 +338,8 @@ def test_archived_facts_are_held_against_the_record_too(shop: Node) -> None:
     assert archive.facts == 4 and verify()
     place = archive_files.top() / archive.folder / archive_files.FACTS
     rows = pq.read_table(place).to_pylist()
-    told = [{**row, "row": row["row"].replace("SELECT_TABLE", "MODIFY_TABLE")} for row in rows]
-    pq.write_table(pa.Table.from_pylist(told, archive_files.FACT_COLUMNS), place)
+    facts = [{**row, "row": row["row"].replace("SELECT_TABLE", "MODIFY_TABLE")} for row in rows]
+    pq.write_table(pa.Table.from_pylist(facts, archive_files.FACT_COLUMNS), place)
     differences = replayed(shop)
     assert (
         len(differences) == 1

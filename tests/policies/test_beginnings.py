@@ -32,8 +32,8 @@ def given(name: str, begin: datetime, *, kind: str = "user") -> None:
 
 def held(name: str, begin: datetime) -> Node:
     role = a_role(the("metalake"), "shift", "allow SELECT_TABLE on schema shop.sales")
-    one = people.ensure("user", name)
-    roles.assign(role, one, by=BY, authority=AUTHORITY, valid_from=begin)
+    principal = people.ensure("user", name)
+    roles.assign(role, principal, by=BY, authority=AUTHORITY, valid_from=begin)
     return role
 
 
@@ -43,10 +43,10 @@ def waiting() -> int:
 
 
 def member_until(name: str, end: datetime) -> None:
-    root, one = the("metalake"), a_person(name)
+    root, person = the("metalake"), a_person(name)
     with change(MEMBER_ADDED, realm=realm_of(root), by=BY) as current:
-        row = RealmMember(realm=realm_of(root), principal=one, valid_until=end)
-        current.begin(row, make_event(MEMBER_ADDED, root, one), by=AUTHORITY)
+        row = RealmMember(realm=realm_of(root), principal=person, valid_until=end)
+        current.begin(row, make_event(MEMBER_ADDED, root, person), by=AUTHORITY)
 
 
 def test_who_is_still_a_member_keeps_what_was_given_ahead(shop: Node) -> None:
@@ -139,8 +139,8 @@ def test_a_rule_made_since_keeps_duties_apart_when_it_would_begin(shop: Node, gr
     begin = now + SOON
     roles.assign(role, holder, by=BY, authority=AUTHORITY, valid_from=begin)
     assert scheduled_grants.look(now) == 0
-    one, other = (Side(role=the("role", name).id) for name in ("sales_read", "books"))
-    separation.make(shop, "Apart", one, other, by=acting("marek"))
+    first, other = (Side(role=the("role", name).id) for name in ("sales_read", "books"))
+    separation.make(shop, "Apart", first, other, by=acting("marek"))
     assert scheduled_grants.look(begin + timedelta(seconds=1)) == 0  # what has begun is for its list
     assert scheduled_grants.look(now) == 1
     assert waiting() == 0

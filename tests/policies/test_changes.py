@@ -30,13 +30,13 @@ FACTS = (Membership, RealmMember, Assignment, Grant, Ownership, Placement, Mode)
 
 def replayed() -> dict[str, dict]:
     """The open facts as the record alone tells them, from its first change on."""
-    told: dict[str, dict] = {}
+    state: dict[str, dict] = {}
     for event in Event.objects.order_by("change", "number"):
         if "state" in event.data:
-            told[event.data["fact"]] = event.data["state"]
+            state[event.data["fact"]] = event.data["state"]
         elif "fact" in event.data:
-            del told[event.data["fact"]]
-    return told
+            del state[event.data["fact"]]
+    return state
 
 
 def live() -> set[str]:
@@ -99,8 +99,11 @@ def test_people_stand_in_the_record_without_their_names(shop: Node) -> None:
     orders = the("table", "shop.sales.orders")
     grants.add(GrantRequest(orders, (secret,), ("SELECT_TABLE",), way=False), by=acting("olivia"))
     grants.remove(orders, [secret], ["SELECT_TABLE"], by=acting("olivia"))
-    told = [*Event.objects.values_list("data", "people", "object_name"), *Change.objects.values_list("actor")]
-    named = [row for row in told if "zz-secret-name" in str(row)]
+    texts = [
+        *Event.objects.values_list("data", "people", "object_name"),
+        *Change.objects.values_list("actor"),
+    ]
+    named = [row for row in texts if "zz-secret-name" in str(row)]
     # the personal role's placement is a fact with a name; everything else speaks of the pseudonym
     assert all("placement:" in str(row) for row in named)
 

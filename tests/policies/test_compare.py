@@ -47,10 +47,10 @@ def test_differences_say_who_gained_and_who_lost(shop: Node) -> None:
     before = revisions.latest()
     grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     members.remove(shop, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
-    found = {
+    kinds = {
         row.principal.name: row.kind for row in compare.differences(table.id, before, revisions.latest())
     }
-    assert found == {"ana": "gain", "mia": "lose"}
+    assert kinds == {"ana": "gain", "mia": "lose"}
     assert compare.differences(table.id, before, before) == []
 
 
@@ -93,8 +93,8 @@ def test_what_came_and_went_by_a_text_is_there_too(db: None, target: str, holder
     patterns.revoke(root, text(target), user(holder), ["READ"], by=BY)
     taken = revisions.latest()
     assert compare.differences(orders.id, since, revisions.latest()) == []
-    found = compare.courses(orders, since, revisions.latest())
-    spells = {item.principal.name: item.spells for item in found if item.principal.name != "admin"}
+    courses = compare.courses(orders, since, revisions.latest())
+    spells = {item.principal.name: item.spells for item in courses if item.principal.name != "admin"}
     assert set(spells) == {who}
     [spell] = spells[who]
     assert (spell.since.revision, spell.until and spell.until.revision) == (given.revision, taken.revision)
@@ -161,14 +161,14 @@ def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int
     _more_changes(chance, root)
     until = revisions.latest()
     for place in chance.sample(everything(root), 4):
-        told = compare.courses(place, since, until)
+        courses = compare.courses(place, since, until)
         for revision in range(since.revision, until.revision + 1):
             at = revisions.at_revision(revision)
             assert at is not None
             state = compare.state(place.id, at)
             assert {
                 item.principal.pk: spell.actions
-                for item in told
+                for item in courses
                 for spell in item.spells
                 if spell.since.revision <= revision
                 and (spell.until is None or spell.until.revision > revision)
@@ -191,8 +191,8 @@ def test_where_the_law_is_not_enforced_every_member_has_access(shop: Node) -> No
     assert read_by(table.id, meanwhile) == {"ana", "carl", "marek", "mia", "olivia"}
     gained = {row.principal.name: row.kind for row in compare.differences(table.id, before, meanwhile)}
     assert {gained["ana"], gained["carl"]} == {"gain"}
-    found = compare.courses(table, before, revisions.latest())
-    assert {item.principal.name for item in found if item.came_and_went} == {"ana", "carl"}
+    courses = compare.courses(table, before, revisions.latest())
+    assert {item.principal.name for item in courses if item.came_and_went} == {"ana", "carl"}
     assert compare.differences(table.id, before, revisions.latest()) == []
 
 
@@ -240,9 +240,13 @@ def test_a_difference_applied_to_the_one_gives_the_other_whatever_changed(shop: 
         change(shop, table)
         states.append(revisions.latest())
     for before, after in [*pairwise(states), (states[0], states[-2]), (states[3], states[9])]:
-        told = dict(compare.state(table.id, before).actions)
-        told |= {row.principal.pk: row.after for row in compare.differences(table.id, before, after)}
-        assert {key: can for key, can in told.items() if can} == compare.state(table.id, after).actions
+        restored_states = dict(compare.state(table.id, before).actions)
+        restored_states |= {
+            row.principal.pk: row.after for row in compare.differences(table.id, before, after)
+        }
+        assert {key: can for key, can in restored_states.items() if can} == compare.state(
+            table.id, after
+        ).actions
     differing = dict(zip(KINDS_OF_CHANGES, pairwise(states), strict=True))
     silent = {how for how, ends in differing.items() if not compare.differences(table.id, *ends)}
     assert silent == {"a group let into the realm", "renamed", "a duty"}

@@ -86,12 +86,12 @@ def test_a_container_opens_what_is_in_it(ana: Principal, name: str) -> None:
 
 def test_it_is_told_to_the_owners_at_once(ana: Principal) -> None:
     row = open_it()
-    told = Notice.objects.filter(key=f"emergency:{row.pk}")
-    assert set(told.values_list("recipient__name", flat=True)) == {"olivia", "marek"}
-    assert {item.sentence for item in told} == {
+    notices = Notice.objects.filter(key=f"emergency:{row.pk}")
+    assert set(notices.values_list("recipient__name", flat=True)) == {"olivia", "marek"}
+    assert {item.sentence for item in notices} == {
         f"Ana Lake opened shop.sales.orders in an emergency, to read: {WHY}"
     }
-    assert set(told.values_list("urgent", "how")) == {(True, "mail")}
+    assert set(notices.values_list("urgent", "how")) == {(True, "mail")}
     assert Event.objects.filter(kind="emergency.opened").count() == 1
 
 
@@ -284,9 +284,9 @@ def test_every_page_can_say_that_it_is_open(ana: Principal) -> None:
 
 def test_separation_of_duties_holds_in_an_emergency(ana: Principal, shop: Node) -> None:
     a_role(shop, "payer", held_by=("ana",))
-    one = Side(role=the("role", "payer").id)
+    side = Side(role=the("role", "payer").id)
     other = Side(object=the("schema", "shop.sales").id, privileges=("SELECT_TABLE",))
-    separation.make(shop, "Payments", one, other, by=acting("marek"))
+    separation.make(shop, "Payments", side, other, by=acting("marek"))
     with pytest.raises(Separated):
         open_it()
     assert not Emergency.objects.exists()

@@ -111,7 +111,7 @@ def test_a_hundred_endings_are_found_in_as_many_queries_as_one(staff: None) -> N
         return len(caught)
 
     given()
-    one = queries()
+    single = queries()
     for code in ("MODIFY_TABLE", "SELECT_TABLE"):
         wish = GrantRequest(
             the("table", "shop.sales.customers"),
@@ -120,4 +120,4 @@ def test_a_hundred_endings_are_found_in_as_many_queries_as_one(staff: None) -> N
             valid_until=timezone.now() + DAY,
         )
         grants.add(wish, by=acting("olivia"))
-    assert queries() == one
+    assert queries() == single

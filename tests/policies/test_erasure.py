@@ -67,13 +67,13 @@ def synced(shop: Node) -> None:
 
 def everything() -> str:
     """Every text in every table of the site."""
-    found = []
+    texts = []
     with connection.cursor() as cursor:
         cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
         for (table,) in cursor.fetchall():
             cursor.execute(f'SELECT string_agg(t::text, chr(10)) FROM "{table}" t')
-            found.append(f"{table}: {cursor.fetchone()[0]}")
-    return "\n".join(found)
+            texts.append(f"{table}: {cursor.fetchone()[0]}")
+    return "\n".join(texts)
 
 
 def test_the_name_is_nowhere_any_more(xaver: Principal) -> None:
@@ -89,9 +89,11 @@ def test_the_history_is_whole_and_says_an_erased_person(shop: Node, xaver: Princ
     erasure.erase(xaver, by=BY, authority=AUTHORITY)
     assert verify()
     seen = history.sight(people.ensure("user", "marek"), [shop])
-    told = " ".join(row.sentence for row in timeline.rows(history.page(Filter(), seen, limit=200).entries))
-    assert "an erased person" in told
-    assert "granted" in told
+    sentences = " ".join(
+        row.sentence for row in timeline.rows(history.page(Filter(), seen, limit=200).entries)
+    )
+    assert "an erased person" in sentences
+    assert "granted" in sentences
 
 
 def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal) -> None:
@@ -110,11 +112,11 @@ def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal
         files = {name: archive.read(name).decode() for name in archive.namelist()}
     assert "an erased person" in files["report.html"] and f"erased-{xaver.pseudonym}" in files["access.csv"]
     rows = [*Event.objects.select_related("change"), *AccessRecord.objects.select_related("repeat")]
-    told = entries.entry_rows(rows)
+    rows_ = entries.entry_rows(rows)
     left = {
         **files,
-        "entries": json.dumps(told),
-        "ocsf": json.dumps([ocsf.event(item, "1.9") for item in told]),
+        "entries": json.dumps(rows_),
+        "ocsf": json.dumps([ocsf.event(item, "1.9") for item in rows_]),
         "record": "".join(chain.lines(Counter.objects.get().revision)),
         "looks": "".join(chain.looks(AccessRecord.objects.count())),
     }

@@ -36,8 +36,8 @@ def make_ended(shop: Node) -> Node:
     grants.add(GrantRequest(table, (of("mia"),), ("MODIFY_TABLE",)), by=acting("olivia"))
     grants.remove(table, [of("mia")], ("MODIFY_TABLE",), by=acting("olivia"))
     a_role(shop, "helpers", held_by=("ana",))
-    found = verify()
-    assert found, found.differing or found.broken
+    verdict = verify()
+    assert verdict, verdict.differing or verdict.broken
     return shop
 
 
@@ -235,8 +235,8 @@ def make_things(ended: Node) -> Node:
     for _ in range(2):
         tokens.make(of("ana"), days=3, scopes=("check",), by=acting("ana"))
     tokens.revoke(of("ana"), Token.objects.earliest("pk").pk, by=acting("ana"))
-    found = verify()
-    assert found, found.differing
+    verdict = verify()
+    assert verdict, verdict.differing
     return ended
 
 
@@ -247,15 +247,15 @@ kept_things = kept(make_things, on="ended")
 def test_what_is_no_fact_and_was_done_past_the_console_is_found(kept_things: Node, deed: str) -> None:
     statement, words = KEPT[deed]
     past_triggers(statement)
-    found = verify()
-    assert any(re.search(words, line.split(". ")[0]) for line in found.differing), found.differing
+    verdict = verify()
+    assert any(re.search(words, line.split(". ")[0]) for line in verdict.differing), verdict.differing
 
 
 def test_an_account_that_goes_to_another_person_takes_its_duties_along(kept_things: Node) -> None:
     account = User.objects.get(username="ana")
     accounts.bind(account, people.ensure("user", "ana.b"), by=BY, authority=AUTHORITY)
-    found = verify()
-    assert found, found.differing
+    verdict = verify()
+    assert verdict, verdict.differing
     past_triggers("UPDATE accounts_user SET principal_id = NULL WHERE username = 'ana'")
     assert any("the table says that it is nobody's" in line for line in verify().differing)
 
@@ -273,8 +273,8 @@ def test_an_erased_person_is_no_difference(kept_things: Node) -> None:
     )
     members.remove(kept_things, person, by=BY, authority=AUTHORITY)
     erasure.erase(person, by=BY, authority=AUTHORITY)
-    found = verify()
-    assert found, found.differing
+    verdict = verify()
+    assert verdict, verdict.differing
 
 
 @pytest.mark.parametrize("deed", DEEDS)
@@ -283,15 +283,15 @@ def test_what_was_done_past_the_console_is_found(
 ) -> None:
     statement, words = DEEDS[deed]
     past_triggers(statement)
-    found = verify()
-    assert not found and found.broken is None
-    assert any(re.search(words, line.split(". ")[0]) for line in found.differing), found.differing
+    verdict = verify()
+    assert not verdict and verdict.broken is None
+    assert any(re.search(words, line.split(". ")[0]) for line in verdict.differing), verdict.differing
     with pytest.raises(SystemExit) as exited:
         call_command("verify_audit")
     assert exited.value.code == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"differs: {found.differences} difference") and found.differing[0] in said
-    assert "(superuser)" in said, "who could have written it"
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"differs: {verdict.differences} difference") and verdict.differing[0] in errors
+    assert "(superuser)" in errors, "who could have written it"
 
 
 def test_the_facts_may_be_left_out(ended: Node, capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,7 +314,7 @@ def test_all_that_differs_is_counted_and_the_first_are_shown(ended: Node) -> Non
         " SELECT 3, 4, 'hand', r.id, p.id FROM catalog_realm r, accounts_principal p, generate_series(1, 10)"
         " WHERE p.kind = 'user'"
     )
-    found = verify()
+    verdict = verify()
     many = RealmMember.objects.filter(opened=3, closed=4).count()
-    assert found.differences == 2 * many > 40
-    assert len(found.differing) == 21 and found.differing[-1] == f"… and {2 * many - 20} more"
+    assert verdict.differences == 2 * many > 40
+    assert len(verdict.differing) == 21 and verdict.differing[-1] == f"… and {2 * many - 20} more"

@@ -61,15 +61,15 @@ class World:
 def make() -> World:
     """Ana reads by a role, Zoe by another role, Ben as one of the analysts, Oli as an owner."""
     shop = a_shop()
-    found = {name: a_person(name) for name in ("ana", "zoe", "oli")}
-    found["ben"] = a_person("ben", "analysts")
+    created_people = {name: a_person(name) for name in ("ana", "zoe", "oli")}
+    created_people["ben"] = a_person("ben", "analysts")
     admit(shop, "ana", "zoe", "oli", "ben", "group:analysts")
     a_role(shop, "reader", READ, *WAY, held_by=("ana", "group:analysts"))
     a_role(shop, "other", READ, *WAY, held_by=("zoe",))
     a_role(shop, "way", *WAY, held_by=("oli",))
     orders = the("table", "shop.sales.orders")
     owned(orders, "oli")
-    return World(shop, orders, found)
+    return World(shop, orders, created_people)
 
 
 world = kept(make)
@@ -173,10 +173,10 @@ def test_who_was_given_a_yes_by_it_meanwhile_is_told_and_gets_a_new_snapshot(wor
     assert touched.since(world.shop.realm_id, given).keys == (EVERYBODY,)
     held = snapshots.hold(zoe, world.shop, now=timezone.now()).slice
     assert held.revision > given and not held.rules
-    found = touched.last_revision()
+    revision = touched.last_revision()
     tasks.hold_ended_facts()
     tasks.hold_facts()
-    assert touched.last_revision() == found, "it is put on record once"
+    assert touched.last_revision() == revision, "it is put on record once"
     seals.set_right()
     assert verify()
 
@@ -289,9 +289,9 @@ def is_told(code: str) -> None:
     assert Notice.objects.filter(kind=unsealed.FOUND).exists()
     assert verify()
     tasks.hold_facts()
-    told = Notice.objects.count()
+    before = Notice.objects.count()
     tasks.hold_facts()
-    assert Notice.objects.count() == told
+    assert Notice.objects.count() == before
     seals.set_right()
     assert not UnsealedFact.objects.exists()
 

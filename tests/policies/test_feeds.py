@@ -220,9 +220,9 @@ def test_a_process_killed_while_it_sends_loses_and_repeats_nothing(
 ) -> None:
     """SIGKILL comes when the webhook has its batch and before that is noted; the file is written beside."""
     settings.LAKEWARDEN_AUDIT_FEEDS = (f"file:{file}", siem.url)
-    one = _delivering(settings)
-    siem.kills.append(one.pid)
-    assert one.wait(PATIENCE) == -signal.SIGKILL
+    process = _delivering(settings)
+    siem.kills.append(process.pid)
+    assert process.wait(PATIENCE) == -signal.SIGKILL
     siem.kills.clear()
     assert len(siem.batches) == 1 and Feed.objects.get(name=siem.url).until
     file.write_bytes(file.read_bytes() + b'{"half a li')  # and it had begun to write more

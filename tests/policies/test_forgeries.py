@@ -49,9 +49,9 @@ class World:
 
     def yes(self) -> set[tuple[str, str, str]]:
         """Everything that anybody may do here, by what this process keeps and by what it reads anew."""
-        found = self._yes()
+        allowed = self._yes()
         slices.forget_all()
-        return found | self._yes()
+        return allowed | self._yes()
 
     def _yes(self) -> set[tuple[str, str, str]]:
         now = timezone.now()
@@ -69,20 +69,25 @@ def make() -> World:
     """Ana and the analysts (Dan, Sue) read, and Dan by two groups; Ben and the interns (Sue) are denied it;
     Oli owns; Max is no member; Tim's time is over; Eve has nothing."""
     shop, far = a_shop(), a_metalake("far", owner="olga")
-    found = {name: a_person(name) for name in NAMES}
-    found["dan"], found["sue"] = a_person("dan", "analysts"), a_person("sue", "analysts", "interns")
+    created_people = {name: a_person(name) for name in NAMES}
+    created_people["dan"], created_people["sue"] = (
+        a_person("dan", "analysts"),
+        a_person("sue", "analysts", "interns"),
+    )
     admit(shop, *(name for name in NAMES if name != "max"), "group:analysts", "group:interns")
     way = ("allow USE_CATALOG on metalake", "allow USE_SCHEMA on metalake")
     reader = a_role(shop, "reader", "allow SELECT_TABLE on schema shop.sales", *way)
-    for who in (found["ana"], found["ben"], people.ensure("group", "analysts")):
+    for who in (created_people["ana"], created_people["ben"], people.ensure("group", "analysts")):
         roles.assign(reader, who, by=BY, authority=AUTHORITY)
     with change(ROLE_ASSIGNED, realm=Realm.objects.get(pk=shop.realm_id), by=BY) as current:
         over = timezone.now() - timedelta(days=1)
-        row = Assignment(role_id=reader.id, holder=found["tim"], valid_until=over)
-        current.begin(row, make_event(ROLE_ASSIGNED, reader, found["tim"], role="reader"), by=AUTHORITY)
+        row = Assignment(role_id=reader.id, holder=created_people["tim"], valid_until=over)
+        current.begin(
+            row, make_event(ROLE_ASSIGNED, reader, created_people["tim"], role="reader"), by=AUTHORITY
+        )
     denied = ("user:ben", "group:interns")
     a_role(shop, "stopped", "deny SELECT_TABLE on table shop.sales.orders", held_by=denied)
-    owners.set_owner(the("table", "shop.stock.items"), found["oli"], by=BY, authority=AUTHORITY)
+    owners.set_owner(the("table", "shop.stock.items"), created_people["oli"], by=BY, authority=AUTHORITY)
     realms.set_mode(Realm.objects.get(pk=shop.realm_id), "off", by=BY, authority=AUTHORITY)
     realms.set_mode(Realm.objects.get(pk=shop.realm_id), "on", by=BY, authority=AUTHORITY)
     rule = separation.make(
@@ -90,10 +95,14 @@ def make() -> World:
     )
     until, why = timezone.now() + timedelta(days=9), "Until the new colleague is here"
     marek = people.ensure("user", "marek")
-    separation.let(rule, shop, found["ben"], owner=marek, until=until, reason=why, by=acting("marek"))
-    accounts.make_service("robo", found["ana"], by=BY, authority=AUTHORITY)
+    separation.let(
+        rule, shop, created_people["ben"], owner=marek, until=until, reason=why, by=acting("marek")
+    )
+    accounts.make_service("robo", created_people["ana"], by=BY, authority=AUTHORITY)
     give_duty(shop, "view_history", people.ensure("group", "interns"), by=BY, authority=AUTHORITY)
-    return World(shop, far, the("table", "shop.sales.orders"), the("table", "shop.stock.items"), found)
+    return World(
+        shop, far, the("table", "shop.sales.orders"), the("table", "shop.stock.items"), created_people
+    )
 
 
 world = kept(make)

@@ -49,11 +49,11 @@ def test_the_facts_on_an_object_decide_as_all_facts_do(monkeypatch: pytest.Monke
         law = dialects.get("gravitino")
         known = [name for name in ("read", "write", "use", "drop", "grant") if law.action(place.type, name)]
         for name in NAMES:
-            told = {action: may(name, place, action) for action in known}
-            assert told == {
+            decisions = {action: may(name, place, action) for action in known}
+            assert decisions == {
                 action: bool(ask.ask(people.ensure("user", name), action, place)) for action in known
             }
-            yes += sum(told.values())
+            yes += sum(decisions.values())
     assert yes > 5
 
 

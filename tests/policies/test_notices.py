@@ -149,17 +149,17 @@ def test_what_is_kept_of_a_notice_does_not_depend_on_who_caused_it(staff: None) 
 
 def test_a_notice_counts_in_each_language(staff: None) -> None:
     for many, english, german in ((1, "1 row of", "1 Zeile mit"), (7, "7 rows of", "7 Zeilen mit")):
-        told = say(unsealed.PAST, many=many)
-        assert told.english.startswith(english)
+        sentence = say(unsealed.PAST, many=many)
+        assert sentence.english.startswith(english)
         with translation.override("de"):
-            assert str(told).startswith(german)
+            assert str(sentence).startswith(german)
 
 
 def test_a_right_in_a_notice_is_called_as_its_law_calls_it(staff: None) -> None:
-    told = say(expirations.RIGHT, right=Right("SELECT_TABLE", "gravitino"), name="shop.sales.orders")
-    assert told.english == "Read on shop.sales.orders"
+    sentence = say(expirations.RIGHT, right=Right("SELECT_TABLE", "gravitino"), name="shop.sales.orders")
+    assert sentence.english == "Read on shop.sales.orders"
     with translation.override("de"):
-        assert str(told) == "Lesen auf shop.sales.orders"
+        assert str(sentence) == "Lesen auf shop.sales.orders"
 
 
 def test_a_notice_from_before_reads_as_it_was_written(staff: None) -> None:

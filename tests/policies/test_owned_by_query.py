@@ -67,7 +67,9 @@ def told(root: Node, who: str) -> dict[str, Any]:
         "by group": sorted((item.group[1:], sorted(named.page("", [item.group]))) for item in named.alike),
         "text": (named.count("order"), named.page("order")),
         "picked": [named.picked(pick, []) for pick in (0, the("table", "shop.stock.returns").id, 987654321)],
-        "usable": [named.picked(0, [one.group]) for one in sorted(named.alike, key=lambda one: one.first)],
+        "usable": [
+            named.picked(0, [group.group]) for group in sorted(named.alike, key=lambda like: like.first)
+        ],
         "places": [row.pk for row in ownership.places(OwnershipFilter(root, owner=person), mine)],
     }
 
@@ -75,8 +77,8 @@ def told(root: Node, who: str) -> dict[str, Any]:
 def walked(named: Named) -> Iterator[int]:
     """Page by page, of one object each."""
     after = 0
-    while found := named.page("", after=after, most=1):
-        [after] = found
+    while page := named.page("", after=after, most=1):
+        [after] = page
         yield after
 
 

@@ -66,12 +66,12 @@ def test_it_holds_the_realm_in_the_words_of_the_law(shop: Node, tmp_path: Path) 
     assert things[orders.id]["ancestors"] == list(orders.lineage[:-1])
     assert things[orders.id]["parent"] == orders.lineage[-2]
     roles = {row["key"]: row["name"] for row in read(folder, "roles")}
-    said = {
+    rows = {
         (roles[row["role"]], row["effect"], row["privilege"], things[row["object"]]["full_name"])
         for row in read(folder, "grants")
     }
-    assert ("sales_read", "allow", "SELECT_TABLE", "shop.sales") in said
-    assert ("no_contractors", "deny", "SELECT_TABLE", "shop.sales") in said
+    assert ("sales_read", "allow", "SELECT_TABLE", "shop.sales") in rows
+    assert ("no_contractors", "deny", "SELECT_TABLE", "shop.sales") in rows
     held = {(roles[row["role"]], people_of[row["holder"]]) for row in read(folder, "assignments")}
     assert held == {("browse", "staff"), ("sales_read", "analysts"), ("no_contractors", "carl")}
     inside = {(people_of[row["group"]], people_of[row["member"]]) for row in read(folder, "memberships")}

@@ -81,8 +81,8 @@ def test_a_mail_says_who_what_until_when_and_links_once(office: PostOffice) -> N
     [message] = office.taken
     assert message["To"] == "mia@lake.example"
     assert message["Subject"] == "Ana Lake asks to read orders."
-    told = message.get_payload(decode=True).decode().splitlines()  # type: ignore[union-attr]
-    assert told[:3] == [
+    lines = message.get_payload(decode=True).decode().splitlines()  # type: ignore[union-attr]
+    assert lines[:3] == [
         "Ana Lake asks to read orders.",
         "Until Fri 27 Nov 2026, 18:00 (Europe/Zurich).",
         "https://lake.example.org/requests/1",
@@ -100,15 +100,16 @@ def test_a_mail_is_in_the_language_of_its_receiver(office: PostOffice) -> None:
         [mia, ana], NEWS, say(notifications.ASKED, what=what), key="1", who=ana, until=until, urgent=True
     )
     assert delivery.post() == []
-    told = {message["To"]: message for message in office.taken}
-    german = told["mia@lake.example"].get_payload(decode=True).decode().splitlines()
+    messages = {message["To"]: message for message in office.taken}
+    german = messages["mia@lake.example"].get_payload(decode=True).decode().splitlines()
     assert german[:2] == [
         "Ana Lake wartet auf Ihre Entscheidung: sales.orders lesen.",
         "Bis Sa, 5. Dez 2026, 18:00 (Europe/Zurich).",
     ]
-    assert told["mia@lake.example"]["Subject"].startswith("Dringend: Ana Lake wartet")
+    assert messages["mia@lake.example"]["Subject"].startswith("Dringend: Ana Lake wartet")
     assert (
-        told["ana@lake.example"]["Subject"] == "Urgent: Ana Lake waits for your decision: read sales.orders."
+        messages["ana@lake.example"]["Subject"]
+        == "Urgent: Ana Lake waits for your decision: read sales.orders."
     )
 
 

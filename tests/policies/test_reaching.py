@@ -28,8 +28,8 @@ def test_changes_are_counted_however_much_one_owns(beside: range, db: None) -> N
     orders = the("table", "shop.sales.orders")
     grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     yesterday = timezone.now() - timedelta(days=1)
-    found = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
-    assert sum(found.values()) >= 1
+    counts_by_day = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
+    assert sum(counts_by_day.values()) >= 1
     none = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=timezone.now())
     assert not none
 
@@ -53,12 +53,12 @@ def test_those_are_counted_who_hold_something_at_a_moment(db: None) -> None:
 def test_what_lies_below_is_found_however_many_are_asked_of(db: None) -> None:
     make_shop()
     for name, inside in (("shop.sales", 5), ("shop.stock", 2), ("shop.sales.orders", 1)):
-        one = the("table" if name.endswith("orders") else "schema", name)
-        few, many = (Numbers.of({one.id, *beside}) for beside in ((), VERY_MANY))
+        node = the("table" if name.endswith("orders") else "schema", name)
+        few, many = (Numbers.of({node.id, *beside}) for beside in ((), VERY_MANY))
         with CaptureQueriesContext(connection) as asked:
-            found = [set(Placement.objects.filter(on_or_below(keys))) for keys in (few, many, many)]
-        assert len(found[0]) == inside
-        assert found[0] == found[1] == found[2]
+            below = [set(Placement.objects.filter(on_or_below(keys))) for keys in (few, many, many)]
+        assert len(below[0]) == inside
+        assert below[0] == below[1] == below[2]
         assert len(asked) == 4  # of many it is asked once which hold anything
-        told = [set(Event.objects.filter(any_along("object_key", "lineage", keys))) for keys in (few, many)]
-        assert told[0] == told[1] == set(Event.objects.filter(lineage__contains=[one.id]))
+        along = [set(Event.objects.filter(any_along("object_key", "lineage", keys))) for keys in (few, many)]
+        assert along[0] == along[1] == set(Event.objects.filter(lineage__contains=[node.id]))

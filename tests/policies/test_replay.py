@@ -149,23 +149,25 @@ def looks(world: World, nodes: Iterable[Node]) -> None:
 
 
 def abilities(access: AccessMap) -> Abilities:
-    could = {key: access.access_of(one).can for key, one in (access.holders | access.people).items()}
+    could = {
+        key: access.access_of(principal).can for key, principal in (access.holders | access.people).items()
+    }
     return {key: can for key, can in could.items() if can}
 
 
 def replayed() -> Iterator[tuple[int, dict[str, object]]]:
     """After each change, all that facts state, by the record alone."""
-    told: dict[str, object] = {}
+    states: dict[str, object] = {}
     last = 0
     for event in Event.objects.order_by("change", "number"):
         if event.change_id != last and last:
-            yield last, told
+            yield last, states
         last = event.change_id
         if "state" in event.data:
-            told[event.data["fact"]] = event.data["state"]
+            states[event.data["fact"]] = event.data["state"]
         elif "fact" in event.data:
-            del told[event.data["fact"]]
-    yield last, told
+            del states[event.data["fact"]]
+    yield last, states
 
 
 def is_what_it_was(world: World) -> None:
@@ -175,24 +177,26 @@ def is_what_it_was(world: World) -> None:
 
 
 def is_what_the_record_says() -> None:
-    for at, told in replayed():
+    for at, state in replayed():
         held = {
             f"{model._meta.model_name}:{pk}"
             for model in FACTS
             for pk in model._default_manager.as_of(at).values_list("pk", flat=True)  # type: ignore[attr-defined]
         }
-        assert held == told.keys(), at
+        assert held == state.keys(), at
 
 
 def applied_to_the_one_gives_the_other(world: World, many: int) -> None:
     for node in world.looked_at:
-        states = [one for (id_, _), one in world.then.items() if id_ == node.id]
+        states = [fact for (id_, _), fact in world.then.items() if id_ == node.id]
         for _ in range(many):
-            (a, before), (b, after) = sorted(world.chance.sample(states, 2), key=lambda one: one[0].revision)
-            told = {key: can for key, can in before.items() if key in people_of(node, a)}
-            told |= {row.principal.pk: row.after for row in compare.differences(node.id, a, b)}
+            (a, before), (b, after) = sorted(
+                world.chance.sample(states, 2), key=lambda state: state[0].revision
+            )
+            abilities_then = {key: can for key, can in before.items() if key in people_of(node, a)}
+            abilities_then |= {row.principal.pk: row.after for row in compare.differences(node.id, a, b)}
             wanted = {key: can for key, can in after.items() if key in people_of(node, b)}
-            assert {key: can for key, can in told.items() if can} == wanted
+            assert {key: can for key, can in abilities_then.items() if can} == wanted
 
 
 def people_of(node: Node, past: Past) -> set[int]:
@@ -207,8 +211,8 @@ def test_at_every_revision_the_past_is_what_it_was(db: None, seed: int, changes:
     happens(world, changes)
     is_what_it_was(world)
     is_what_the_record_says()
-    found = verify()
-    assert found and found.facts > changes, found.differing
+    verdict = verify()
+    assert verdict and verdict.facts > changes, verdict.differing
     applied_to_the_one_gives_the_other(world, changes // 20)
     # a world in which nothing happened would prove nothing
     for node in world.looked_at:

@@ -72,17 +72,19 @@ def make() -> World:
     """Ana reads, Ben is denied what a role gives, Eve has nothing, Zoe had it, Max is no member."""
     shop = a_shop()
     names = ("ana", "ben", "eve", "max", "zoe", "tim")
-    found = {name: a_person(name) for name in names}
+    created_people = {name: a_person(name) for name in names}
     admit(shop, "ana", "ben", "eve", "zoe", "tim", "group:analysts")
     a_role(shop, "reader", READ, *WAY, held_by=("ana", "ben", "group:analysts", "zoe"))
     a_role(shop, "stopped", "deny SELECT_TABLE on table shop.sales.orders", held_by=("ben",))
     reader = the("role", "reader")
-    roles.unassign(reader, found["zoe"], by=BY, authority=AUTHORITY)
+    roles.unassign(reader, created_people["zoe"], by=BY, authority=AUTHORITY)
     until = timezone.now() - timedelta(days=1)
     with change(ROLE_ASSIGNED, realm=Realm.objects.get(pk=shop.realm_id), by=BY) as current:
-        row = Assignment(role_id=reader.id, holder=found["tim"], valid_until=until)
-        current.begin(row, make_event(ROLE_ASSIGNED, reader, found["tim"], role="reader"), by=AUTHORITY)
-    return World(shop, the("table", "shop.sales.orders"), found)
+        row = Assignment(role_id=reader.id, holder=created_people["tim"], valid_until=until)
+        current.begin(
+            row, make_event(ROLE_ASSIGNED, reader, created_people["tim"], role="reader"), by=AUTHORITY
+        )
+    return World(shop, the("table", "shop.sales.orders"), created_people)
 
 
 world = kept(make)
@@ -178,8 +180,8 @@ def test_nothing_is_decided_on_a_row_that_no_change_made(world: World, attack: A
     past_triggers(attack.statement.format(**numbers))
     assert not world.may(attack.gains, attack.action)
     assert unsealed.sweep() or UnsealedFact.objects.exists(), "it is not seen"
-    found = UnsealedFact.objects.all()
-    assert found and all(item.writer and item.content for item in found)
+    unsealed_facts = UnsealedFact.objects.all()
+    assert unsealed_facts and all(item.writer and item.content for item in unsealed_facts)
 
 
 def test_the_door_lets_no_fact_in_that_no_event_names(world: World) -> None:
@@ -226,8 +228,8 @@ def test_an_upgrade_seals_what_the_record_bears_out_and_names_the_rest(world: Wo
     )
     slices.forget_all()
     assert seals.is_new() and not world.may("ana")
-    found = seals.seal_what_is_told()
-    assert found.wrong == [f"assignment:{forged.pk}: no change made it"]
+    sealed = seals.seal_what_is_told()
+    assert sealed.wrong == [f"assignment:{forged.pk}: no change made it"]
     slices.forget_all()
     assert world.may("ana") and not world.may("eve") and not world.may("ben")
     assert seals.seal_what_is_told().sealed == 0
@@ -379,8 +381,10 @@ def test_everybody_who_runs_the_site_is_told(world: World, settings: Any, client
     tasks.hold_facts()
     assert "facts: FORGED - 1 were written" in client.get("/health/ready").content.decode()
     assert read_metrics(client)["lakewarden_facts_unsealed"] == 1
-    [told] = Notice.objects.filter(recipient=account.principal)
-    assert "written into the database outside the console" in told.text and told.link == "/history/integrity"
+    [notice] = Notice.objects.filter(recipient=account.principal)
+    assert (
+        "written into the database outside the console" in notice.text and notice.link == "/history/integrity"
+    )
     client.force_login(account, backend=BACKEND)
     assert "outside the console" in client.get("/").content.decode()
     forged = Assignment.objects.get(holder=world.people["eve"])

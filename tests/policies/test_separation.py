@@ -129,11 +129,11 @@ def test_no_way_leads_round_a_rule(parted: SeparationRule, deed: Callable[[], ob
     assign("payer", ana())
     with pytest.raises(Separated) as refused:
         deed()
-    said = str(refused.value)
-    assert "ana would have both sides of the rule “Payments”" in said
-    assert "role payer" in said
-    assert "MODIFY_TABLE on shop.stock" in said
-    assert "marek can create one" in said
+    message = str(refused.value)
+    assert "ana would have both sides of the rule “Payments”" in message
+    assert "role payer" in message
+    assert "MODIFY_TABLE on shop.stock" in message
+    assert "marek can create one" in message
 
 
 def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
@@ -238,8 +238,8 @@ def test_a_rule_touches_nobody_who_has_both_already(parted: SeparationRule, shop
     give(ana(), None, NOW + 3 * DAY)  # not longer than before
     with pytest.raises(Separated):
         give(ana(), None, NOW + 9 * DAY)
-    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
-    assert (found.clash.person, found.clash.rule) == (ana(), again)
+    [violation] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
+    assert (violation.clash.person, violation.clash.rule) == (ana(), again)
     grants.remove(the("table", "shop.stock.items"), [ana()], ["MODIFY_TABLE"], by=acting("marek"))
     assert conflicts.existing(shop, of_realm(shop, NOW.timestamp())) == []
     with pytest.raises(Separated):
@@ -253,11 +253,11 @@ def test_since_when_is_told(parted: SeparationRule, shop: Node) -> None:
     assign("payer", group("finance"))
     last = Change.objects.order_by("-revision").first()
     rule(shop)
-    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
+    [violation] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
     assert last is not None
-    assert found.since == last.at
-    one, other = found.clash.both.pairs[0]
-    assert [station.name for station in one.via] == ["finance", "payer"]
+    assert violation.since == last.at
+    first, other = violation.clash.both.pairs[0]
+    assert [station.name for station in first.via] == ["finance", "payer"]
     assert other.privilege == "MODIFY_TABLE"
 
 
@@ -360,11 +360,11 @@ def test_an_exception_lets_until_its_end_and_no_longer(parted: SeparationRule, s
     give(ana(), None, NOW + 3 * DAY)
     with pytest.raises(Separated, match="beyond the exception"):
         give(ana(), None, NOW + 4 * DAY)
-    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
-    assert found.clash.spans == ()
+    [violation] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
+    assert violation.clash.spans == ()
     assert rules.end_exception(parted, shop, ana(), by=acting("marek"))
-    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
-    assert found.clash.spans
+    [violation] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
+    assert violation.clash.spans
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -393,11 +393,11 @@ def test_an_exception_has_an_owner_a_reason_and_an_end(
 def test_who_may_write_rules(shop: Node, settings: Any) -> None:
     a_role(shop, "payer")
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    one, other = Side(role=the("role", "payer").id), Side(role=the("role", "browse").id)
+    first, other = Side(role=the("role", "payer").id), Side(role=the("role", "browse").id)
     for name in ("olivia", "ana", "zoe"):
         with pytest.raises(Refused):
-            rules.make(shop, "Payments", one, other, by=acting(a_person(name)))
-    made = rules.make(shop, "Payments", one, other, by=acting(a_person("sam")))
+            rules.make(shop, "Payments", first, other, by=acting(a_person(name)))
+    made = rules.make(shop, "Payments", first, other, by=acting(a_person("sam")))
     for deed in (
         lambda by: rules.end(made, shop, by=by),
         lambda by: rules.let(
@@ -413,7 +413,7 @@ def test_rules_that_mean_nothing(shop: Node) -> None:
     a_role(shop, "payer")
     payer, items = Side(role=the("role", "payer").id), the("table", "shop.stock.items").id
     marek: Actor = acting("marek")
-    for one, other in (
+    for first, other in (
         (payer, payer),
         (payer, Side(object=items)),
         (payer, Side(object=items, privileges=("FLY",))),
@@ -423,7 +423,7 @@ def test_rules_that_mean_nothing(shop: Node) -> None:
         (payer, Side(object=payer.role, privileges=("MODIFY_TABLE",))),
     ):
         with pytest.raises(Invalid):
-            rules.make(shop, "Payments", one, other, by=marek)
+            rules.make(shop, "Payments", first, other, by=marek)
     with pytest.raises(Invalid):
         rules.make(shop, "  ", payer, Side(role=the("role", "browse").id), by=marek)
     rules.make(shop, "Payments", payer, Side(role=the("role", "browse").id), by=marek)
@@ -443,12 +443,12 @@ def test_an_ended_rule_stops_nobody(parted: SeparationRule, shop: Node) -> None:
 
 def test_what_is_foreseen_is_what_is_refused(parted: SeparationRule, shop: Node) -> None:
     assign("payer", ana())
-    [one] = forecast.conflicts(shop, [forecast.role(ana(), the("role", "packer"))])
-    assert (one.person, one.rule) == (ana(), parted)
+    [conflict] = forecast.conflicts(shop, [forecast.role(ana(), the("role", "packer"))])
+    assert (conflict.person, conflict.rule) == (ana(), parted)
     assert forecast.conflicts(shop, [forecast.role(a_person("mia"), the("role", "packer"))]) == []
     give(group("packers"))
-    [one] = forecast.of_joining(shop, group("packers"), [ana(), a_person("mia")])
-    assert one.person == ana()
+    [conflict] = forecast.of_joining(shop, group("packers"), [ana(), a_person("mia")])
+    assert conflict.person == ana()
     let(parted, shop, NOW + 3 * DAY)
     ends = (None, NOW + 2 * DAY)
     assert forecast.conflicts(shop, [forecast.role(ana(), the("role", "packer"), ends)]) == []
@@ -532,10 +532,10 @@ def test_no_sequence_of_changes_gives_anybody_both(parted: SeparationRule, shop:
 def seen(root: Node) -> list[conflicts.OpenViolation]:
     """The conflicts that a plain look at every person finds, and that `existing` finds too."""
     book = of_realm(root, NOW.timestamp())
-    found = conflicts.existing(root, book)
+    violations = conflicts.existing(root, book)
     everybody = list(Principal.objects.filter(kind__in=("user", "service")))
     plain = book.clashes(load(Realm(pk=root.realm_id, kind=root.kind), everybody))
     assert {(item.rule.pk, item.person.pk) for item in plain} == {
-        (item.clash.rule.pk, item.clash.person.pk) for item in found
+        (item.clash.rule.pk, item.clash.person.pk) for item in violations
     }
-    return found
+    return violations

@@ -146,29 +146,29 @@ CHANGES = {
 }
 LOOKS = {
     "edited": Deed(
-        lambda one: (f"UPDATE policies_accessrecord SET actor = 'nobody' WHERE id = {one}",),
+        lambda first: (f"UPDATE policies_accessrecord SET actor = 'nobody' WHERE id = {first}",),
         "was changed after it was written",
         NOT_SIGNED,
     ),
     "removed": Deed(
-        lambda one: (f"DELETE FROM policies_accessrecord WHERE id = {one + 1}",),
+        lambda first: (f"DELETE FROM policies_accessrecord WHERE id = {first + 1}",),
         "does not follow from the one before",
         NOT_SIGNED,
     ),
     "inserted": Deed(
-        lambda one: (
-            *looks(MADE_ROOM, one + 1),
-            f"INSERT INTO policies_accessrecord (id, {LOOK}) SELECT {one + 1}, {LOOK}"
-            f" FROM policies_accessrecord WHERE id = {one}",
+        lambda first: (
+            *looks(MADE_ROOM, first + 1),
+            f"INSERT INTO policies_accessrecord (id, {LOOK}) SELECT {first + 1}, {LOOK}"
+            f" FROM policies_accessrecord WHERE id = {first}",
         ),
         "access records are there, but the site counted",
         NOT_SIGNED,
     ),
     "re-ordered": Deed(
-        lambda one: looks(SWAP, one, one + 1), "does not follow from the one before", NOT_SIGNED
+        lambda first: looks(SWAP, first, first + 1), "does not follow from the one before", NOT_SIGNED
     ),
     "cut off": Deed(
-        lambda one: (f"DELETE FROM policies_accessrecord WHERE id = {one + 2}",),
+        lambda first: (f"DELETE FROM policies_accessrecord WHERE id = {first + 2}",),
         "the access log ends after 2 records, the site counted 3",
         CUT,
     ),
@@ -196,15 +196,15 @@ def undone() -> Iterator[None]:
 
 def said_here(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What the command and the worker behind the button say is broken."""
-    said = []
+    problems = []
     with pytest.raises(SystemExit) as ended:
         call_command("verify_audit")
     assert ended.value.code == 1
-    said.append(capsys.readouterr().err)
+    problems.append(capsys.readouterr().err)
     Verification.objects.all().delete()
     verifications.ask(people.ensure("user", "ana"))
     verifications.run_waiting()
-    return [*said, Verification.objects.get().broken]
+    return [*problems, Verification.objects.get().broken]
 
 
 def said_afar(folder: Path, notes: str) -> str:
@@ -229,14 +229,14 @@ def test_every_way_of_changing_the_record_shows(
     for how, deed in deeds.items():
         with undone():
             hostile("DELETE FROM policies_accessrepeat", *deed.done(watched))
-            assert [deed.crude in said for said in said_here(capsys)] == [True, True], how
+            assert [deed.crude in problem for problem in said_here(capsys)] == [True, True], how
             assert not deed.fitting or said_afar(tmp_path, notes), how
         with undone():
             hostile("DELETE FROM policies_accessrepeat", *deed.done(watched))
             made_to_fit()
             if deed.fitting:
-                said = [*said_here(capsys), said_afar(tmp_path, notes)]
-                assert [deed.fitting in item for item in said] == [True] * 3, (how, said)
+                problems = [*said_here(capsys), said_afar(tmp_path, notes)]
+                assert [deed.fitting in item for item in problems] == [True] * 3, (how, problems)
             else:
                 assert verify(), how
 

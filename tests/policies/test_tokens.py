@@ -155,8 +155,8 @@ def test_what_is_over_or_of_another_is_not_rotated(ana: Principal) -> None:
 def test_the_record_says_where_and_until_when_a_token_is_good(ana: Principal, column: str) -> None:
     old = services.make(ana, days=30, scopes=(), addresses=["10.0.0.0/8"], by=by(ana))
     services.rotate(ana, row_of(old).pk, days=30, overlap=5, by=by(ana))
-    found = verify()
-    assert found, found.differing
+    verdict = verify()
+    assert verdict, verdict.differing
     wrong = {"addresses": [], "expires": timezone.now() + 30 * DAY}[column]
     Token.objects.filter(pk=row_of(old).pk).update(**{column: wrong})
     assert any("token" in str(item) for item in verify().differing)
@@ -235,6 +235,6 @@ def test_a_token_is_replaced_on_the_page(ana: Principal, settings: Any) -> None:
 
 
 def shown(page: str) -> str:
-    found = re.search(r">(lw_[\w-]+)</code></p>", page)
-    assert found
-    return found[1]
+    match = re.search(r">(lw_[\w-]+)</code></p>", page)
+    assert match
+    return match[1]

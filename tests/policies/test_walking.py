@@ -81,9 +81,9 @@ def asked(request: pytest.FixtureRequest) -> Together:
         every = alone()
         pairs = request.param or combinations(range(len(every)), 2)
         both = [
-            {**every[one], **every[other]}
-            for one, other in pairs
-            if every[one].keys().isdisjoint(every[other])
+            {**every[first], **every[other]}
+            for first, other in pairs
+            if every[first].keys().isdisjoint(every[other])
         ]
         return [Filter(**values) for values in ({}, *every, *both)]
 
@@ -104,8 +104,8 @@ def plainly(filter_: Filter, seen: Sight, before: int | None, limit: int) -> lis
     events: object = filter_.events().filter(seen.covers())
     last = before - 1 if before else Counter.objects.get().revision
     words = history.beginning_so(filter_.text)
-    found = record_search.all_within(filter_.changes(), events, words, last, limit)  # type: ignore[arg-type]
-    return [change.revision for change in found.changes]
+    changes = record_search.all_within(filter_.changes(), events, words, last, limit)  # type: ignore[arg-type]
+    return [change.revision for change in changes.changes]
 
 
 @pytest.mark.parametrize(

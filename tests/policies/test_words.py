@@ -43,8 +43,8 @@ def plainly(text: str, before: int | None = None, limit: int = 50) -> list[int]:
     """The same by reading every change."""
     wanted = [word.lower() for word in re.findall(r"[^\W_]+", text)]
 
-    def has(said: str) -> bool:
-        words = re.findall(r"[^\W_]+", said.lower())
+    def has(text: str) -> bool:
+        words = re.findall(r"[^\W_]+", text.lower())
         return all(any(word.startswith(item) for word in words) for item in wanted)
 
     rows = Change.objects.filter(revision__lt=before) if before else Change.objects.all()

@@ -86,6 +86,6 @@ def test_a_harmful_file_of_another_system_is_refused_at_once(source: str, text: 
 def test_a_long_file_that_gives_nothing_known_is_read_at_once() -> None:
     began = time.process_time()
     text = f"GRANT {'a(b),' * SHORT}c ON TABLE x.y TO d"
-    found = imports.read("postgresql", text, realm="demo", catalog="shop")
-    assert "members" not in found.text()
+    draft = imports.read("postgresql", text, realm="demo", catalog="shop")
+    assert "members" not in draft.text()
     assert time.process_time() - began < 5

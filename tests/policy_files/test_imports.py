@@ -62,7 +62,7 @@ def test_ranger_s_policies_are_said_and_what_is_not_is_reported() -> None:
     left = reasons(draft)
     assert "owner" in left["user:ana: drop on table shop.sales.orders"]
     assert "members of role readers" in left
-    assert any(one.what.startswith("user:ana has USE_SCHEMA") for one in draft.added)
+    assert any(policy.what.startswith("user:ana has USE_SCHEMA") for policy in draft.added)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_permissions_of_lake_formation() -> None:
     orders = {"Table": {"DatabaseName": "sales", "Name": "orders"}}
     every = {"Table": {"DatabaseName": "sales", "TableWildcard": {}}}
     columns = {"TableWithColumns": {"DatabaseName": "sales", "Name": "orders", "ColumnNames": ["id"]}}
-    found = [
+    grants = [
         given(orders, "SELECT", "DESCRIBE", "DROP"),
         given(every, "SELECT", who="arn:aws:iam::1:role/etl/nightly"),
         given(columns, "SELECT"),
@@ -214,7 +214,7 @@ def test_permissions_of_lake_formation() -> None:
         given(orders, "SELECT", who="IAM_ALLOWED_PRINCIPALS"),
         {**given(orders, "INSERT"), "PermissionsWithGrantOption": ["INSERT"]},
     ]
-    text = json.dumps({"PrincipalResourcePermissions": found})
+    text = json.dumps({"PrincipalResourcePermissions": grants})
     draft = imports.read("lakeformation", text, realm="demo", catalog="shop")
     data = {line for line in said(draft) if "USE_" not in line}
     assert data == {
@@ -325,7 +325,7 @@ def test_the_command_writes_the_file_and_reports(
 
     def answer(self: Client, source: str, text: str, **where: str) -> dict[str, Any]:
         draft = imports.read(source, text, **where)
-        left = [{"what": one.what, "why": one.why} for one in draft.left_out]
+        left = [{"what": item.what, "why": item.why} for item in draft.left_out]
         return {"file": draft.text(), "left_out": left, "added": []}
 
     monkeypatch.setattr(Client, "import_policies", answer)

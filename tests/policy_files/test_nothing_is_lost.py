@@ -171,20 +171,20 @@ def test_every_statement_is_said_or_reported(source: str) -> None:
     statements = [make(n) for n, make in enumerate(makes)]
     statements += [chance.choice(makes)(n) for n in range(len(makes), 80)]
     draft = outcome(source, statements)
-    said = numbers([str(item) for item in draft.statements if item.kind in SAID])
+    stated = numbers([str(item) for item in draft.statements if item.kind in SAID])
     reported = numbers([item.what for item in draft.left_out])
     assert all(item.why for item in draft.left_out)
-    lost = [statements[n] for n in range(80) if n not in said | reported]
+    lost = [statements[n] for n in range(80) if n not in stated | reported]
     assert lost == []
-    assert len(said) + len(reported - said) == len(statements)
+    assert len(stated) + len(reported - stated) == len(statements)
 
 
 @pytest.mark.parametrize("source", imports.SOURCES)
 def test_each_kind_of_statement_alone_is_said_or_reported(source: str) -> None:
     for make in FILES[source][1]:
         draft = outcome(source, [make(7)])
-        said = numbers([str(item) for item in draft.statements if item.kind in SAID])
-        assert 7 in said | numbers([item.what for item in draft.left_out]), make(7)
+        stated = numbers([str(item) for item in draft.statements if item.kind in SAID])
+        assert 7 in stated | numbers([item.what for item in draft.left_out]), make(7)
 
 
 @pytest.mark.parametrize(

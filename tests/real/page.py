@@ -182,24 +182,24 @@ HEAD = f"""# Against real servers
 def page() -> str:
     rows, parts = [], []
     for server, about in SERVERS.items():
-        found = results.read(server)
-        rows.append(_row(about, found))
-        parts.append(_part(server, about, found))
+        result = results.read(server)
+        rows.append(_row(about, result))
+        parts.append(_part(server, about, result))
     text = HEAD + "\n".join(rows) + "\n\n" + "\n".join(parts)
     return text + _absent()
 
 
-def _row(about: About, found: dict[str, Any]) -> str:
-    if not found:
+def _row(about: About, result: dict[str, Any]) -> str:
+    if not result:
         return f"| {about.name} | {about.source} | never run | | | |"
-    counted = f"{found['passed']} | {found['failed']} | {found['seconds']} s | {found['day']}"
+    counted = f"{result['passed']} | {result['failed']} | {result['seconds']} s | {result['day']}"
     return f"| {about.name} | {about.source} | {counted} |"
 
 
-def _part(server: str, about: About, found: dict[str, Any]) -> str:
+def _part(server: str, about: About, result: dict[str, Any]) -> str:
     lines = [f"## {about.name}", "", f"* **Run with** `make real ONLY={server}`: {about.started}."]
     lines.append(f"* **Compared**: {about.compared}.")
-    for figure in found.get("figures", ()):
+    for figure in result.get("figures", ()):
         what = figure.pop("what")
         numbers = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figure.items())
         lines.append(f"* **{what}**: {numbers}.")

@@ -49,11 +49,11 @@ def _run(server: str) -> int:
             check=False,
         )
         if done.returncode in (0, 1):
-            found = _counted(report) | {
+            result = _counted(report) | {
                 "figures": [json.loads(line) for line in figures.read_text().splitlines()]
             }
-            if found["passed"] or found["failed"]:  # what did not run here leaves what was found elsewhere
-                results.write(server, {**found, "day": f"{datetime.date.today()}"})
+            if result["passed"] or result["failed"]:  # what did not run here leaves what was found elsewhere
+                results.write(server, {**result, "day": f"{datetime.date.today()}"})
     return done.returncode
 
 

@@ -54,14 +54,14 @@ def java_of(at_least: int) -> str | None:
         *Path("/usr/lib/jvm").glob("*/bin/java"),
         *Path("/opt").glob("*/bin/java"),
     ]
-    found = {str(program): _release(str(program)) for program in programs if program}
-    fitting = [program for program, release in found.items() if release >= at_least]
-    return min(fitting, key=lambda program: found[program], default=None)
+    releases = {str(program): _release(str(program)) for program in programs if program}
+    fitting = [program for program, release in releases.items() if release >= at_least]
+    return min(fitting, key=lambda program: releases[program], default=None)
 
 
 def _release(program: str) -> int:
-    told = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "(\d+)', told)
+    output = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(\d+)', output)
     return int(match[1]) if match else 0
 
 
@@ -129,14 +129,14 @@ class Server:
     def wait(self, answers: Callable[[], bool], seconds: float = 120) -> None:
         """Until it answers; what it said last is in the error when it does not."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end and all(one.poll() is None for one in self.running):
+        while time.monotonic() < end and all(process.poll() is None for process in self.running):
             with suppress(OSError):
                 if answers():
                     return
             time.sleep(0.3)
-        said = self.log.read_text(errors="replace")[-3000:]
+        tail = self.log.read_text(errors="replace")[-3000:]
         self.stop()
-        raise RuntimeError(f"did not start: {said}")
+        raise RuntimeError(f"did not start: {tail}")
 
     def stop(self) -> None:
         """End each program in its own way, or else by force, and its children with it."""

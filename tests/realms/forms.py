@@ -32,28 +32,30 @@ class Drawn(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self._begin(told)
-        if self._values is None or "disabled" in told:
+            self._begin(attributes)
+        if self._values is None or "disabled" in attributes:
             return
-        name, kind = told.get("name", ""), told.get("type", "")
+        name, kind = attributes.get("name", ""), attributes.get("type", "")
         if tag == "select":
             self._select = name
-        elif tag == "option" and "selected" in told:
-            self._values[self._select] = [told.get("value", "")]
-        elif tag == "button" and name == "step" and told.get("value") == "save":
+        elif tag == "option" and "selected" in attributes:
+            self._values[self._select] = [attributes.get("value", "")]
+        elif tag == "button" and name == "step" and attributes.get("value") == "save":
             self._values[name] = ["save"]
         elif tag == "textarea" and name:
             self._values.setdefault(name, [""])
-        elif tag == "input" and name and (kind not in ("checkbox", "radio") or "checked" in told):
+        elif tag == "input" and name and (kind not in ("checkbox", "radio") or "checked" in attributes):
             ticked = "on" if kind in ("checkbox", "radio") else ""
-            self._values.setdefault(name, []).append(told.get("value", ticked))
+            self._values.setdefault(name, []).append(attributes.get("value", ticked))
 
-    def _begin(self, told: dict[str, str]) -> None:
-        posts = told.get("method", "").lower() == "post"
+    def _begin(self, attributes: dict[str, str]) -> None:
+        posts = attributes.get("method", "").lower() == "post"
         values: dict[str, list[str]] = {}
-        self._values = self.forms.setdefault(told.get("action") or self.address, values) if posts else None
+        self._values = (
+            self.forms.setdefault(attributes.get("action") or self.address, values) if posts else None
+        )
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":

@@ -178,11 +178,11 @@ def saves_alone(form: Form, site: dict[str, Any]) -> None:
     assert saved, text(answer)
     may = {caller for caller, name in CALLERS.items() if name == form.who} | set(form.others)
     may, must = (set(CALLERS) - OUTSIDE, set()) if "anybody" in may else (may, may)
-    told = {
+    answers = {
         caller: sent(entered(name), address, body) for caller, name in CALLERS.items() if caller not in may
     }
-    assert {caller: tables for caller, (_, tables) in told.items() if tables} == {}
-    assert {caller for caller, (answer, _) in told.items() if answer.status_code >= 500} == set()
+    assert {caller: tables for caller, (_, tables) in answers.items() if tables} == {}
+    assert {caller for caller, (answer, _) in answers.items() if answer.status_code >= 500} == set()
     assert not [caller for caller in must if not sent(entered(CALLERS[caller]), address, body)[1]]
 
 
@@ -277,8 +277,8 @@ def test_naming_what_is_hidden_reads_like_naming_nothing(form: Form, site: dict[
     hidden, absent = (seen(sent(right, address, naming(body, word))[0], word) for word in ("zebra", "quagg"))
     assert hidden[0] == absent[0]
     lines = ndiff(absent[1].splitlines(), hidden[1].splitlines())
-    told = [line.strip()[:300] for line in lines if line[0] in "+-"]
-    assert not told, "\n".join(told)
+    lines_ = [line.strip()[:300] for line in lines if line[0] in "+-"]
+    assert not lines_, "\n".join(lines_)
 
 
 WHO = ("{}_clerk", "user:{}_owner", "{}_owner", "service:{}_service", "group:{}_team")
@@ -342,7 +342,7 @@ ASKING = (
 @pytest.mark.slow
 @pytest.mark.parametrize("caller", ["olivia", "marek", "dora", "erik", "hedda"])
 def test_asking_by_a_hidden_name_reads_like_asking_by_none(caller: str, site: dict[str, Any]) -> None:
-    client, told = entered(caller), {}
+    client, texts = entered(caller), {}
     for address in ASKING:
         hidden, absent = (
             seen(client.get(address.format(word).format(**site), follow=True), word)
@@ -350,8 +350,8 @@ def test_asking_by_a_hidden_name_reads_like_asking_by_none(caller: str, site: di
         )
         if hidden != absent:
             lines = ndiff(absent[1].splitlines(), hidden[1].splitlines())
-            told[address] = [line.strip()[:200] for line in lines if line[0] in "+-"][:6]
-    assert not told, told
+            texts[address] = [line.strip()[:200] for line in lines if line[0] in "+-"][:6]
+    assert not texts, texts
 
 
 def test_every_address_that_takes_a_form_has_a_row(rf: RequestFactory, site: dict[str, Any]) -> None:

@@ -43,24 +43,24 @@ def seen(answer: Any) -> tuple[int, str, list[tuple[str, str]]]:
     text = content.decode().replace("zebra", "NAME").replace("quagg", "NAME")
     apart = ("Content-Length", "ETag")
     headers = {name: value for name, value in answer.headers.items() if name not in apart}
-    told = re.sub(
+    text_ = re.sub(
         r'"(id":\d+|(revision|expires|issued|salt|expires|asked_at|lapses_at|digest|opened|until|at)":[^,}]+)',
         "",
         text,
     )
-    return answer.status_code, told, sorted(headers.items())
+    return answer.status_code, text_, sorted(headers.items())
 
 
 def both(client: Client, method: str, address: str, body: Any = None) -> list[tuple[Any, ...]]:
     def fill(value: str, names: dict[str, str]) -> str:
         return re.sub(r"<(\w+)>", lambda match: names[match[1]], value)
 
-    found = []
+    pairs = []
     for names in (HIDDEN, ABSENT):
         content = fill(json.dumps(body), names) if body is not None else ""
         answer = client.generic(method, fill(address, names), content, content_type="application/json")
-        found.append(seen(answer))
-    return found
+        pairs.append(seen(answer))
+    return pairs
 
 
 PLACE = "<metalake>/<catalog>.<schema>.<table>"
@@ -176,36 +176,36 @@ ASKED: dict[str, tuple[str, str, Any]] = {
 @pytest.mark.parametrize("name", CALLERS)
 def test_what_takes_a_name_tells_nothing_by_it(site: dict[str, int], name: str) -> None:
     client = caller(name)
-    told = {}
+    answers = {}
     for way, (method, address, body) in ASKED.items():
         hidden, absent = both(client, method, address, body)
         if hidden != absent:
-            told[way] = hidden[:2], absent[:2]
-    assert list(told) == [], told
+            answers[way] = hidden[:2], absent[:2]
+    assert list(answers) == [], answers
 
 
 def addresses() -> list[tuple[str, str]]:
     """Every call of Gravitino's with a name of the other metalake in each place for one."""
-    found = []
+    pairs = []
     for route in every():
         path = route.path
         for field in re.findall(r"{(\w+)}", path):
             words = {"full_name": "<catalog>", "type": "catalog"}
             known = f"<{field}>" if field in HIDDEN else words.get(field, "<table>")
             path = path.replace("{" + field + "}", known)
-        found.append((route.method, f"/api/{path}"))
-    return found
+        pairs.append((route.method, f"/api/{path}"))
+    return pairs
 
 
 @pytest.mark.parametrize("name", ["user:olivia", "user:erik", "service:nightly-load"])
 @pytest.mark.parametrize("realm", ["<metalake>", "demo"])
 def test_gravitino_tells_nothing_by_it(site: dict[str, int], name: str, realm: str) -> None:
-    client, told = caller(name), {}
+    client, answers = caller(name), {}
     for method, address in addresses():
         address = address.replace("<metalake>", realm)
         if "<" not in address:
             continue
         hidden, absent = both(client, method, address, {} if method in ("POST", "PUT", "PATCH") else None)
         if hidden != absent:
-            told[f"{method} {address}"] = hidden[:2], absent[:2]
-    assert told == {}
+            answers[f"{method} {address}"] = hidden[:2], absent[:2]
+    assert answers == {}

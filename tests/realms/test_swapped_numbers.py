@@ -137,22 +137,22 @@ def in_bodies(
 
 def of_form(form: Form, site: dict[str, Any]) -> dict[str, list[str]]:
     """What sending a form with a number of something hidden tells."""
-    client, told = entered(form.who), {}
+    client, answers = entered(form.who), {}
     body = form.body(client, site)
     for what, address, number in in_addresses(form.to or form.address, site):
 
         def to(client: Client, key: int, address: str = address) -> Any:
             return sent(client, address.format(**{**site, "swapped": key}), body)
 
-        told[what] = told_apart(client, to, number)
+        answers[what] = told_apart(client, to, number)
     for what, field, place, number in in_bodies(form, body, site):
 
         def filled(client: Client, key: int, field: str = field, place: int = place) -> Any:
             values = [*body[field][:place], str(key), *body[field][place + 1 :]]
             return sent(client, form.goes_to(site), {**body, field: values})
 
-        told[what] = told_apart(client, filled, number)
-    return {what: lines for what, lines in told.items() if lines}
+        answers[what] = told_apart(client, filled, number)
+    return {what: lines for what, lines in answers.items() if lines}
 
 
 QUICK = ("Many, grant", "Many, revoke", "Requests, together")
@@ -168,14 +168,14 @@ QUICK = ("Many, grant", "Many, revoke", "Requests, together")
     ids=str,
 )
 def test_no_form_tells_by_a_number(form: Form, site: dict[str, Any]) -> None:
-    told = of_form(form, site)
-    assert told == {}
+    answers = of_form(form, site)
+    assert answers == {}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_page_tells_by_a_number(site: dict[str, Any]) -> None:
-    told = {}
+    answers = {}
     for room, who, template in ROOMS:
         if who in (ADMIN, ""):
             continue
@@ -187,8 +187,8 @@ def test_no_page_tells_by_a_number(site: dict[str, Any]) -> None:
                     return client.get(address.format(**{**site, "swapped": key}), follow=True), []
 
             if lines := told_apart(client, got, number):
-                told[room, what] = lines
-    assert told == {}
+                answers[room, what] = lines
+    assert answers == {}
 
 
 CALLS = {
@@ -236,7 +236,7 @@ def test_no_call_tells_by_a_number(name: str, site: dict[str, Any]) -> None:
     kind, _, who = name.partition(":")
     client = Client(headers={"Authorization": f"Bearer {tokens.create(ensure(kind, who))}"})
     client.get("/authz/v1/substitutes")  # from now on nothing is noted of the token
-    told = {}
+    answers = {}
     for what, calls in CALLS.items():
         for method, address, body in calls:
 
@@ -251,5 +251,5 @@ def test_no_call_tells_by_a_number(name: str, site: dict[str, Any]) -> None:
                     return answer, changed(before, state())
 
             if lines := told_apart(client, called, site[what]):
-                told[method, address] = lines
-    assert told == {}
+                answers[method, address] = lines
+    assert answers == {}

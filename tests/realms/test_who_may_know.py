@@ -70,9 +70,9 @@ def plain(answer: Any) -> str:
 
 def test_the_owner_sees_all_of_it(site: dict[str, int], signed_in: Enter) -> None:
     knock(signed_in("olivia"), site)
-    told = plain(signed_in("zebra_owner").get("/history/looks?kind=refused"))
-    assert "olivia" in told
-    assert "zebra_lake/zebra_catalog.zebra_schema.zebra_table" in told
+    page_text = plain(signed_in("zebra_owner").get("/history/looks?kind=refused"))
+    assert "olivia" in page_text
+    assert "zebra_lake/zebra_catalog.zebra_schema.zebra_table" in page_text
 
 
 def test_hidden_and_absent_leave_the_same_in_ones_own_log(site: dict[str, int], signed_in: Enter) -> None:
@@ -100,8 +100,8 @@ def test_events_of_the_site_are_for_its_admins(site: dict[str, int], signed_in: 
     secret = ensure("group", "falcon_merger")
     members.join_group(secret, a_person("erik"), by=BY, authority=AUTHORITY)
     for name, sees in ((ADMIN, True), ("dora", False), ("zebra_owner", False)):
-        told = body(signed_in(name).get("/history"))
-        assert ("falcon_merger" in told) is sees, name
+        page = body(signed_in(name).get("/history"))
+        assert ("falcon_merger" in page) is sees, name
     assert "falcon_merger" in body(signed_in("erik").get("/history")), "it concerns erik"
 
 
@@ -140,6 +140,6 @@ def test_no_picture_names_the_group_of_a_realm_one_is_not_in(site: dict[str, int
     erik, olivia = ensure("user", "erik").pk, signed_in("olivia")
     asked = "/why?who=user:erik&what=shop.sales.orders&type=table&action=read"
     for address in (asked, f"/people/{erik}", f"/people/{erik}/then", f"/people/{erik}/history"):
-        told = body(olivia.get(address))
-        assert HIDDEN not in told and "zelda" not in told, address
+        page = body(olivia.get(address))
+        assert HIDDEN not in page and "zelda" not in page, address
     assert "<svg" in body(olivia.get(asked))

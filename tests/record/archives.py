@@ -28,6 +28,6 @@ def resigned(files: Files) -> None:
     """The site's own key signs: what is left to catch it is the record itself."""
     kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
     old = json.loads(files["manifest.json"])
-    said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
-    files["manifest.json"] = manifest_of(old["kind"], kept, said)
+    manifest = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
+    files["manifest.json"] = manifest_of(old["kind"], kept, manifest)
     files["manifest.sig"] = signature_line(signing.public_key(), signing.sign(files["manifest.json"]))

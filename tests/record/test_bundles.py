@@ -79,20 +79,20 @@ def lines(archive: Path, person: str = "", **expected: str) -> list[str]:
 
 
 def test_evidence_tells_who_could_do_what_and_by_which_change(orders: Path) -> None:
-    told = lines(orders, "user:mia")
-    assert told[0].startswith("proved: table demo/shop.sales.orders as of ")
-    assert told[1] == "user:mia could do: read"
+    statements = lines(orders, "user:mia")
+    assert statements[0].startswith("proved: table demo/shop.sales.orders as of ")
+    assert statements[1] == "user:mia could do: read"
     assert any(
         "SELECT_TABLE on demo/shop.sales via group analysts, role sales_read: since change" in item
-        for item in told
+        for item in statements
     )
-    assert any("had not ended when the record was signed" in item for item in told)
+    assert any("had not ended when the record was signed" in item for item in statements)
 
 
 def test_a_denial_is_told_too(orders: Path) -> None:
-    told = lines(orders, "user:carl")
-    assert told[1] == "user:carl could do: nothing"
-    assert any("was denied SELECT_TABLE" in item for item in told)
+    statements = lines(orders, "user:carl")
+    assert statements[1] == "user:carl could do: nothing"
+    assert any("was denied SELECT_TABLE" in item for item in statements)
 
 
 def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
     )
     past = latest()
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
-    told = lines(about(tmp_path / "past.zip", table, past=past, person=ana), "user:ana")
-    [path] = [item for item in told if "SELECT_TABLE" in item]
+    statements = lines(about(tmp_path / "past.zip", table, past=past, person=ana), "user:ana")
+    [path] = [item for item in statements if "SELECT_TABLE" in item]
     assert "quarterly report" in path
     assert "ended by change" in path
     assert "report done" in path
@@ -125,8 +125,8 @@ def test_a_sample_is_drawn_again_by_its_seed(shop: Node, tmp_path: Path) -> None
     table = the("table", "shop.sales.orders")
 
     def drawn(seed: str) -> list[str]:
-        found = lines(about(tmp_path / "s.zip", table, sample=2, seed=seed))
-        return [line for line in found if "could do" in line]
+        statements = lines(about(tmp_path / "s.zip", table, sample=2, seed=seed))
+        return [line for line in statements if "could do" in line]
 
     first = drawn("a")
     assert len(first) == 2
@@ -158,9 +158,9 @@ def test_evidence_holds_what_an_auditor_reads(orders: Path) -> None:
 
 
 def test_the_whole_record_is_proved(shop: Node, tmp_path: Path) -> None:
-    told = lines(saved(tmp_path / "record.zip", signed_archives.record))
-    assert told[0].startswith("whole: ")
-    assert told[1].startswith("signed: 1 checkpoint")
+    statements = lines(saved(tmp_path / "record.zip", signed_archives.record))
+    assert statements[0].startswith("whole: ")
+    assert statements[1].startswith("signed: 1 checkpoint")
 
 
 def test_an_outsider_checks_it_without_the_site(orders: Path, tmp_path: Path) -> None:
@@ -183,17 +183,17 @@ def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) ->
     end += timedelta(days=3)
     wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True, valid_until=end)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
-    told = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
-    [path] = [item for item in told if "SELECT_TABLE" in item]
+    statements = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
+    [path] = [item for item in statements if "SELECT_TABLE" in item]
     assert f"by {BY_OLIVIA}: quarterly report), given until {end.isoformat()} and no longer" in path
     later = replace(latest(), moment=end + timedelta(seconds=1))
     gone = lines(about(tmp_path / "later.zip", table, past=later, person=ana), "user:ana")
     assert gone[1] == "user:ana could do: nothing"
 
     def forge(files: dict[str, bytes]) -> None:
-        told = json.loads(files["manifest.json"])
-        told["question"]["as_of"] = later.moment.isoformat()
-        files["manifest.json"] = json.dumps(told).encode()
+        manifest = json.loads(files["manifest.json"])
+        manifest["question"]["as_of"] = later.moment.isoformat()
+        files["manifest.json"] = json.dumps(manifest).encode()
         resigned(files)
 
     with pytest.raises(Broken, match="did not hold at"):
@@ -281,17 +281,17 @@ def signed_anew(files: dict[str, bytes]) -> None:
     key = PublicKey(signing.public_key().name, forger.public_key().public_bytes_raw())
     kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
     old = json.loads(files["manifest.json"])
-    said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
-    files["manifest.json"] = manifest_of(old["kind"], kept, said)
+    manifest = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
+    files["manifest.json"] = manifest_of(old["kind"], kept, manifest)
     files["manifest.sig"] = signature_line(key, forger.sign(files["manifest.json"]))
 
 
 def hashed_anew(files: dict[str, bytes]) -> None:
     """A file is changed and its digest in the manifest made to fit; the signature stays as it was."""
     replaced("access.json", "user:mia", "user:bob")(files)
-    told = json.loads(files["manifest.json"])
-    told["files"]["access.json"]["sha256"] = hashlib.sha256(files["access.json"]).hexdigest()
-    files["manifest.json"] = json.dumps(told).encode()
+    manifest = json.loads(files["manifest.json"])
+    manifest["files"]["access.json"]["sha256"] = hashlib.sha256(files["access.json"]).hexdigest()
+    files["manifest.json"] = json.dumps(manifest).encode()
 
 
 def swapped(files: dict[str, bytes]) -> None:
@@ -411,9 +411,9 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
     whole = saved(tmp_path / "record.zip", signed_archives.record)
     complete = bundle.check(archive, signing.public_key(), record=whole).lines[1]
     assert complete.endswith("of nothing else; 1 group had nobody in, as the site says")
-    told = lines(archive, "user:ana")
-    assert told[1].startswith("authorization was pass-through: every member could")
-    assert "read" in told[2] and told[3].startswith("  was a member: since change")
+    statements = lines(archive, "user:ana")
+    assert statements[1].startswith("authorization was pass-through: every member could")
+    assert "read" in statements[2] and statements[3].startswith("  was a member: since change")
 
     def enforced(files: dict[str, bytes]) -> None:
         replaced("access.json", '"mode":"pass-through"', '"mode":"on"')(files)
@@ -423,9 +423,9 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
         lines(rewritten(archive, enforced))
 
     def without_its_fact(files: dict[str, bytes]) -> None:
-        told = json.loads(files["access.json"])
-        del told["mode"]["fact"]
-        files["access.json"] = json.dumps(told).encode()
+        access = json.loads(files["access.json"])
+        del access["mode"]["fact"]
+        files["access.json"] = json.dumps(access).encode()
         resigned(files)
 
     with pytest.raises(Broken, match="nothing in it shows that authorization was pass-through"):
@@ -457,12 +457,12 @@ def test_even_the_sites_key_cannot_put_facts_together_that_do_not_follow(orders:
     """Carl is a member, and Mia's group reads: each is true, and the one does not lead to the other."""
 
     def borrow(files: dict[str, bytes]) -> None:
-        told = json.loads(files["access.json"])
-        rows = {row["principal"]: row for row in told["rows"]}
+        access = json.loads(files["access.json"])
+        rows = {row["principal"]: row for row in access["rows"]}
         [carl, mia] = [rows[f"user:{name}"] for name in ("carl", "mia")]
         own = [code for code in carl["paths"][0]["facts"] if code.startswith("realmmember")][:1]
         carl["paths"] = [{**mia["paths"][0], "facts": [*own, *mia["paths"][0]["facts"][1:]]}]
-        files["access.json"] = json.dumps(told).encode()
+        files["access.json"] = json.dumps(access).encode()
         resigned(files)
 
     with pytest.raises(Broken, match="does not go on from"):

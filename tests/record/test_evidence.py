@@ -114,10 +114,12 @@ def the_record(place: Path) -> Path:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_evidence_of_each_law_is_proved(site: Site, tmp_path: Path, law: str) -> None:
-    told = lines(taken(tmp_path / "e.zip", getattr(site, law)))
-    could = {line.split(" could do: ")[0]: line.split(": ")[1] for line in told if " could do: " in line}
-    assert "read" in could["user:bob"], told
-    assert "the site says" not in told[1]
+    statements = lines(taken(tmp_path / "e.zip", getattr(site, law)))
+    could = {
+        line.split(" could do: ")[0]: line.split(": ")[1] for line in statements if " could do: " in line
+    }
+    assert "read" in could["user:bob"], statements
+    assert "the site says" not in statements[1]
     assert could.get("user:ana", "nothing") == "nothing"
     assert could["user:olive"] not in ("", "nothing")
 
@@ -143,13 +145,15 @@ def test_evidence_of_each_law_is_proved(site: Site, tmp_path: Path, law: str) ->
 def test_somebody_who_is_asked_about_alone_is_told_of(
     site: Site, tmp_path: Path, law: str, person: str, said: str
 ) -> None:
-    told = lines(taken(tmp_path / "e.zip", getattr(site, law), person), person)
-    assert any(said in line for line in told), told
+    statements = lines(taken(tmp_path / "e.zip", getattr(site, law), person), person)
+    assert any(said in line for line in statements), statements
 
 
 def test_who_held_a_role_is_proved(site: Site, tmp_path: Path) -> None:
-    told = lines(taken(tmp_path / "e.zip", the("role", "none")))
-    assert any(line.startswith("user:gus could do: ") and "nothing" not in line for line in told), told
+    statements = lines(taken(tmp_path / "e.zip", the("role", "none")))
+    assert any(line.startswith("user:gus could do: ") and "nothing" not in line for line in statements), (
+        statements
+    )
 
 
 def test_of_a_change_that_tells_of_more_than_one_may_take_away_the_site_is_believed(
@@ -157,9 +161,9 @@ def test_of_a_change_that_tells_of_more_than_one_may_take_away_the_site_is_belie
 ) -> None:
     """The tables were registered together with others, the schemas too: whose duty ends at the schema."""
     schema = the("schema", "shop.sales")
-    told = lines(taken(tmp_path / "e.zip", site.gravitino, reach=frozenset({schema.id})))
+    statements = lines(taken(tmp_path / "e.zip", site.gravitino, reach=frozenset({schema.id})))
     word = "where these stood and what they were called, the site says alone: "
-    assert told[1] == f"{word}demo, demo/shop, demo/shop.sales"
+    assert statements[1] == f"{word}demo, demo/shop, demo/shop.sales"
     with zipfile.ZipFile(tmp_path / "e.zip") as archive:
         assert b"demo/shop.stock" not in archive.read("changes.jsonl")
 
@@ -202,7 +206,7 @@ class Lying:
         here = [json.loads(line) for line in self.files["changes.jsonl"].splitlines()]
         known = {item["change"]["revision"] for item in here}
         more = proved(Checkpoint.objects.latest("size"), revisions_of(codes) - known)
-        ordered = sorted([*here, *more], key=lambda one: one["change"]["revision"])
+        ordered = sorted([*here, *more], key=lambda event: event["change"]["revision"])
         self.files["changes.jsonl"] = b"".join(chain.canonical(item).encode() + b"\n" for item in ordered)
 
     def sign(self) -> None:
@@ -240,8 +244,8 @@ def by_name(of: str, name: str) -> Callable[[Lying], None]:
 
     def forge(lie: Lying) -> None:
         bearer = people.ensure(*name.split(":"))
-        told = {"principal": name, "pseudonym": bearer.pseudonym}
-        lie.gives("user:ana", {**alone(lie.path(of, "READ")), "bearer": told})
+        data = {"principal": name, "pseudonym": bearer.pseudonym}
+        lie.gives("user:ana", {**alone(lie.path(of, "READ")), "bearer": data})
 
     return forge
 
@@ -252,17 +256,17 @@ def by_settings(lie: Lying) -> None:
 
 def elsewhere(lie: Lying) -> None:
     """Bob reads another table too, which is true."""
-    found = Grant.objects.open().get(securable__placements__name="items", privilege=SELECT)
+    grant = Grant.objects.open().get(securable__placements__name="items", privilege=SELECT)
     path = lie.path("user:bob", SELECT)
-    code = f"grant:{found.pk}"
+    code = f"grant:{grant.pk}"
     lie.proves(code)
     facts = [*path["facts"][:-1], code]
-    lie.gives("user:bob", {**path, "object": found.securable_id, "facts": facts})
+    lie.gives("user:bob", {**path, "object": grant.securable_id, "facts": facts})
 
 
 def on_another_name(lie: Lying) -> None:
-    found = Grant.objects.open().get(pattern="dataset:ns1.items")
-    path = {**lie.path("user:bob", "READ"), "object": found.pattern, "facts": [f"grant:{found.pk}"]}
+    grant = Grant.objects.open().get(pattern="dataset:ns1.items")
+    path = {**lie.path("user:bob", "READ"), "object": grant.pattern, "facts": [f"grant:{grant.pk}"]}
     lie.proves(*path["facts"])
     lie.gives("user:ana", path)
 
@@ -419,8 +423,8 @@ def test_even_the_sites_key_cannot_make_of_ana_what_ana_was_not(site: Site, tmp_
 @pytest.mark.parametrize("law", LAWS)
 def test_the_whole_record_knows_of_nothing_else(site: Site, tmp_path: Path, law: str) -> None:
     node, record = getattr(site, law), the_record(tmp_path / "record.zip")
-    told = lines(taken(tmp_path / "e.zip", node), record=record)
-    assert told[1] == "complete: the whole record knows of nobody else and of nothing else"
+    statements = lines(taken(tmp_path / "e.zip", node), record=record)
+    assert statements[1] == "complete: the whole record knows of nobody else and of nothing else"
     bob = lines(taken(tmp_path / "bob.zip", node, "user:bob"), record=record)
     assert bob[1] == "complete: the whole record knows of nothing else about the people in it"
     sample = lines(taken(tmp_path / "s.zip", node, sample=1, seed="x"), record=record)

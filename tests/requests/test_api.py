@@ -29,9 +29,9 @@ def asked(name: str = "ana", **more) -> int:
 
 
 def test_from_the_question_to_working_access_by_programs_alone(shop: Node) -> None:
-    found = caller("ana", "request").send(BASE, {**READ, "requested_access": {"requested_for": "P7D"}}).json()
-    number = found["id"]
-    assert [(item["object"]["id"], item["privileges"], item["status"]) for item in found["parts"]] == [
+    body = caller("ana", "request").send(BASE, {**READ, "requested_access": {"requested_for": "P7D"}}).json()
+    number = body["id"]
+    assert [(item["object"]["id"], item["privileges"], item["status"]) for item in body["parts"]] == [
         ("demo/shop", ["USE_CATALOG"], "asked"),
         ("demo/shop.sales", ["USE_SCHEMA"], "asked"),
         ("demo/shop.sales.orders", ["SELECT_TABLE"], "asked"),
@@ -66,22 +66,22 @@ def test_several_things_are_one_request(shop: Node) -> None:
     items = [
         {"resource": {"type": "table", "id": f"demo/shop.sales.{item}"}} for item in ("orders", "customers")
     ]
-    found = caller("ana").send(BASE, {"action": {"name": "read"}, "items": items, "reason": WHY}).json()
-    assert [item["resource"]["id"] for item in found["items"]] == [item["resource"]["id"] for item in items]
+    body = caller("ana").send(BASE, {"action": {"name": "read"}, "items": items, "reason": WHY}).json()
+    assert [item["resource"]["id"] for item in body["items"]] == [item["resource"]["id"] for item in items]
 
 
 def test_a_decider_is_told_what_the_console_shows_them(shop: Node) -> None:
     number = asked()
-    found = caller("theo").get(f"{BASE}/{number}/consideration").json()
-    assert {"object": ORDERS, "principal": "user:ana", "effect": "gain"}.items() <= found["effects"][
+    body = caller("theo").get(f"{BASE}/{number}/consideration").json()
+    assert {"object": ORDERS, "principal": "user:ana", "effect": "gain"}.items() <= body["effects"][
         -1
     ].items()
     assert caller("ana").get(f"{BASE}/{number}/consideration").json()["effects"] == []
 
 
 def test_what_it_would_come_to_is_told_without_asking(shop: Node) -> None:
-    found = caller("ana").send(f"{BASE}/foreseen", READ).json()
-    assert [item["privileges"] for item in found["parts"]] == [
+    body = caller("ana").send(f"{BASE}/foreseen", READ).json()
+    assert [item["privileges"] for item in body["parts"]] == [
         ["USE_CATALOG"],
         ["USE_SCHEMA"],
         ["SELECT_TABLE"],
@@ -202,15 +202,15 @@ def test_a_list_goes_on_page_by_page(shop: Node) -> None:
     under(the("schema", "shop.sales"), "table", *(f"t{n}" for n in range(5)))
     made = [ask("ana", f"read shop.sales.t{n}").pk for n in range(5)]
     for name, order in (("ana", made[::-1]), ("olivia", made)):
-        found, after = [], ""
+        ids, after = [], ""
         which = "mine" if name == "ana" else "waiting"
         while True:
             body = caller(name).get(f"{BASE}?list={which}&limit=2&cursor={after}").json()
-            found += [item["id"] for item in body["results"]]
+            ids += [item["id"] for item in body["results"]]
             if not body["next"]:
                 break
             after = body["next"]
-        assert found == order
+        assert ids == order
 
 
 def test_requests_of_an_object_are_listed_for_who_reads_its_history(shop: Node) -> None:
@@ -234,12 +234,12 @@ def test_what_is_asked_for_elsewhere_is_not_listed_for_who_reads_one_history(sho
         {"resource": {"type": "table", "id": f"demo/shop.{item}"}} for item in ("sales.orders", "stock.items")
     ]
     body = {"action": {"name": "read"}, "items": items, "reason": WHY}
-    both, one = caller("ana").send(BASE, body).json()["id"], asked()
+    both, single = caller("ana").send(BASE, body).json()["id"], asked()
     path = f"{BASE}?list=object&resource=demo/shop.sales&type=schema"
-    for name, found in (("schema", [one]), ("catalog", [one, both])):
+    for name, expected in (("schema", [single]), ("catalog", [single, both])):
         place = the(name, "shop.sales" if name == "schema" else "shop")
         duties.give(place, "view_history", people.ensure("user", "ben"), by=BY, authority=AUTHORITY)
-        assert [row["id"] for row in caller("ben").get(path).json()["results"]] == found
+        assert [row["id"] for row in caller("ben").get(path).json()["results"]] == expected
 
 
 def test_rules_are_set_and_read_by_who_may_grant(shop: Node) -> None:

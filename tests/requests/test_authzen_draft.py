@@ -84,12 +84,12 @@ def test_several_items_can_end_differently(shop: Node) -> None:
     refuse(request, "theo")
     approve(request, "carla")
     approve(request, "olivia")
-    found = job.get(task["status_endpoint"]).json()["task"]
-    assert (found["status"], [item["status"] for item in found["items"]]) == (
+    task_body = job.get(task["status_endpoint"]).json()["task"]
+    assert (task_body["status"], [item["status"] for item in task_body["items"]]) == (
         "partial",
         ["denied", "approved"],
     )
-    assert "result" in found["items"][1] and "result" not in found["items"][0]
+    assert "result" in task_body["items"][1] and "result" not in task_body["items"][0]
 
 
 WRONG = {

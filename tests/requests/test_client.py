@@ -20,10 +20,10 @@ ORDERS, CUSTOMERS = "table:demo/shop.sales.orders", "table:demo/shop.sales.custo
 @pytest.fixture
 def site(transactional_db: None) -> Iterator[Site]:
     make_shop()
-    found = Site()
-    found.start()
-    yield found
-    found.stop()
+    site_ = Site()
+    site_.start()
+    yield site_
+    site_.stop()
 
 
 def client_of(site: Site, name: str = "ana", *scopes: str) -> Client:
@@ -76,9 +76,9 @@ def test_the_same_from_a_shell(site: Site, monkeypatch: pytest.MonkeyPatch, caps
         code = main(["request", *words])
         return code, "".join(capsys.readouterr()).splitlines()
 
-    code, told = typed("user:ana", "read", ORDERS, "--reason", WHY, "--lasts", "P7D")
+    code, output = typed("user:ana", "read", ORDERS, "--reason", WHY, "--lasts", "P7D")
     number = str(AccessRequest.objects.get().pk)
-    assert (code, told) == (
+    assert (code, output) == (
         0,
         [
             f"request {number} for user:ana is waiting for a decision",
@@ -88,7 +88,7 @@ def test_the_same_from_a_shell(site: Site, monkeypatch: pytest.MonkeyPatch, caps
             f"  see {site.url}/requests/{number}",
         ],
     )
-    assert typed(number)[1] == told
+    assert typed(number)[1] == output
     assert typed(number, "--withdraw")[1][0] == f"request {number} for user:ana is withdrawn"
     assert typed(number, "--withdraw")[0] == 2
     assert typed("user:ana", "read", ORDERS)[0] == 2

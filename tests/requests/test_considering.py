@@ -26,13 +26,15 @@ def test_deciders_see_what_there_is_what_was_asked_before_and_what_a_yes_would_a
     before = ask("ana", "read shop.sales.customers")
     refuse(before, "carla")
     request = ask("ana", "read shop.sales.orders", lasts="P30D")
-    found = shown(request, "olivia")
-    [present] = found.present
+    considered = shown(request, "olivia")
+    [present] = considered.present
     assert (present.node.name, present.can) == ("orders", ())
-    assert [item.pk for item in found.earlier] == [before.pk]
-    gains = {node.name: [(e.principal.name, e.kind) for e in seen.effects] for node, seen in found.effects}
+    assert [item.pk for item in considered.earlier] == [before.pk]
+    gains = {
+        node.name: [(e.principal.name, e.kind) for e in seen.effects] for node, seen in considered.effects
+    }
     assert gains["orders"] == [("ana", "gain")]
-    assert found.end is not None
+    assert considered.end is not None
 
 
 @pytest.mark.parametrize(("viewer", "told"), [("theo", False), ("olivia", True), ("carla", True)])
@@ -112,11 +114,11 @@ def test_a_conflict_with_a_rule_of_separation_is_told_before_and_stops_the_yes(s
 
 def test_what_a_decider_may_not_see_is_not_named_to_them(shop: Node) -> None:
     secret = a_role(shop, "secret", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
-    one, other = (
+    first, other = (
         Side(role=secret.id),
         Side(object=the("table", "shop.sales.orders").id, privileges=("SELECT_TABLE",)),
     )
-    separation.make(shop, "two pairs of eyes", one, other, by=by("marek"), reason="two pairs of eyes")
+    separation.make(shop, "two pairs of eyes", first, other, by=by("marek"), reason="two pairs of eyes")
     request = ask("ana", "read shop.sales.orders")
     for decider, names in (("theo", False), ("marek", True)):
         [clash] = shown(request, decider).clashes

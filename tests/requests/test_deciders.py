@@ -158,6 +158,6 @@ def test_of_many_objects_they_are_those_of_each(shop: Node, django_assert_max_nu
     nodes = [shop, the("schema", "shop.stock"), *(the("table", f"shop.sales.{name}") for name in names)]
     each = [approvers.of(node, duty="approve_requests") for node in nodes]
     with django_assert_max_num_queries(11):
-        found = approvers.of_many([(node, approvers.GRANT) for node in nodes], duty="approve_requests")
-    assert found == each
-    assert len({tuple(some) for some in found}) > 2
+        approvers_ = approvers.of_many([(node, approvers.GRANT) for node in nodes], duty="approve_requests")
+    assert approvers_ == each
+    assert len({tuple(some) for some in approvers_}) > 2

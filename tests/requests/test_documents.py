@@ -61,6 +61,6 @@ def test_the_program_of_the_page(shell: Site, capsys: pytest.CaptureFixture[str]
     [program] = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     for _ in range(2):
         exec(program, {})  # noqa: S102 - the page's own words
-    told = capsys.readouterr().out
-    assert told.count("for user:ana is waiting for a decision") == 2
+    output = capsys.readouterr().out
+    assert output.count("for user:ana is waiting for a decision") == 2
     assert AccessRequest.objects.count() == 1

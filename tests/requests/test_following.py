@@ -41,8 +41,8 @@ def test_it_is_on_its_way_until_the_database_was_read_back(
     assert states(request_given) == [("proved", "")]
     assert source.reads("ana")
     assert Event.objects.filter(kind="request.proved").count() == 1
-    told = Notice.objects.get(recipient__name="ana", text__startswith="Your requested access now works")
-    assert told.link == f"/requests/{request_given.pk}"
+    notice = Notice.objects.get(recipient__name="ana", text__startswith="Your requested access now works")
+    assert notice.link == f"/requests/{request_given.pk}"
     assert provisioning.look() == escalation.tick(timezone.now()) == 0
 
 

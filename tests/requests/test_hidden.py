@@ -29,14 +29,14 @@ GONE = ("id", "asked_at", "lapses_at", "decided_at", "at", "revision")
 def shown(value: object, name: str) -> str:
     """What is told, but for the name, numbers and moments."""
 
-    def plain(one: object) -> object:
-        if isinstance(one, dict):
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
             return {
                 key: plain(each)
-                for key, each in one.items()
-                if key not in GONE or (key == "id" and "type" in one)
+                for key, each in value.items()
+                if key not in GONE or (key == "id" and "type" in value)
             }
-        return [plain(each) for each in one] if isinstance(one, list) else one
+        return [plain(each) for each in value] if isinstance(value, list) else value
 
     return json.dumps(plain(value)).replace(name, "NAME").replace(name.split("/")[0], "REALM")
 
@@ -54,7 +54,7 @@ def test_both_are_asked_for_alike_and_read_alike(shop: Node, zoe: str, asker, ty
     if asker == "ana" and hidden.split("/")[0] != absent.split("/")[0]:
         pytest.skip("ana belongs to the realm and knows that it is there")
     action = "hold" if type_ == "role" else "use" if type_ in ("metalake", "schema", "catalog") else "read"
-    found = []
+    answers = []
     for name in (hidden, absent):
         body = {
             "resource": {"type": type_, "id": name},
@@ -65,16 +65,16 @@ def test_both_are_asked_for_alike_and_read_alike(shop: Node, zoe: str, asker, ty
         made = caller(asker).send(BASE, body)
         texts = [shown(item.json(), name) for item in (foreseen, made)]
         again = caller(asker).get(f"{BASE}/{made.json().get('id')}")
-        found.append((foreseen.status_code, made.status_code, *texts, shown(again.json(), name)))
+        answers.append((foreseen.status_code, made.status_code, *texts, shown(again.json(), name)))
     if asker == "zoe" or type_ not in ("metalake",):
-        assert found[0] == found[1]
+        assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("deed", ["refuse", "lapse", "ask_back"])
 def test_both_end_alike(shop: Node, deed: str) -> None:
     from policies.requests import decisions, escalation
 
-    found = []
+    answers = []
     for name in ("orders", "nothing"):
         request = ask("ana", f"read shop.sales.{name}")
         if deed == "refuse":
@@ -85,8 +85,8 @@ def test_both_end_alike(shop: Node, deed: str) -> None:
             AccessRequest.objects.filter(pk=request.pk).update(lapses_at=request.asked_at)
             escalation.tick(request.asked_at)
         answer = caller("ana").get(f"{BASE}/{request.pk}").json()
-        found.append(shown(answer, name))
-    assert found[0] == found[1]
+        answers.append(shown(answer, name))
+    assert answers[0] == answers[1]
 
 
 def test_what_was_given_on_a_hidden_object_before_is_not_told_by_its_lacks(shop: Node) -> None:
@@ -96,8 +96,8 @@ def test_what_was_given_on_a_hidden_object_before_is_not_told_by_its_lacks(shop:
         ask("ana", f"read shop.sales.{name}") for name in ("orders", "customers", "nothing")
     )
     texts = [
-        [text.replace(name, "NAME") for text in told(one)]
-        for one, name in ((hidden, "orders"), (denied, "customers"), (absent, "nothing"))
+        [text.replace(name, "NAME") for text in told(item)]
+        for item, name in ((hidden, "orders"), (denied, "customers"), (absent, "nothing"))
     ]
     assert texts[0] == texts[1] == texts[2]
 

@@ -59,17 +59,17 @@ def test_how_often_a_next_level_was_asked_is_kept_from_who_may_not_know_it(shop:
     }
     assert "escalated" in moves["olivia"]
     assert moves["ana"] == ["asked"]
-    told = Event.objects.filter(kind="request.escalated")
-    assert told.exists()
-    assert not told.filter(people__contains=[who("ana").pseudonym]).exists()
+    events = Event.objects.filter(kind="request.escalated")
+    assert events.exists()
+    assert not events.filter(people__contains=[who("ana").pseudonym]).exists()
 
 
 def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> None:
     sides = {"refunds": "MODIFY_TABLE", "orders": "SELECT_TABLE"}
-    one, other = (
+    first, other = (
         Side(object=the("table", f"shop.sales.{at}").id, privileges=(code,)) for at, code in sides.items()
     )
-    separation.make(shop, "orders and refunds", one, other, by=by("marek"), reason="two pairs of eyes")
+    separation.make(shop, "orders and refunds", first, other, by=by("marek"), reason="two pairs of eyes")
     a_role(shop, "refunds", "allow MODIFY_TABLE on table shop.sales.refunds", held_by=("mia",))
     start = timezone.now() + timedelta(days=3)
     request = ask("ben", "read shop.sales.orders", holder="group:analysts", starts=start)

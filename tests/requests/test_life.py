@@ -225,8 +225,8 @@ def test_history_is_asked_by_the_number_of_a_request(shop: Node) -> None:
 
     request, other = ask("ana", "read shop.sales.orders"), ask("ben", "read shop.stock.items")
     approve(request, "marek", parts=[0, 1, 2])
-    found = set(Filter(request=str(request.pk)).changes().values_list("kind", flat=True))
-    assert found == {"request.asked", "request.approved"}
+    revisions = set(Filter(request=str(request.pk)).changes().values_list("kind", flat=True))
+    assert revisions == {"request.asked", "request.approved"}
     assert Filter(request=str(other.pk)).changes().count() == 1
     assert not Filter(request="9" * 30).changes().exists()
 

@@ -23,14 +23,14 @@ from tests.requests.world import WHY, ask, by, can, who
 
 def at_once(*deeds: Callable[[], object]) -> list[object]:
     """What each came to, begun by all at the same moment, over connections of their own."""
-    barrier, found = threading.Barrier(len(deeds)), [None] * len(deeds)
+    barrier, results = threading.Barrier(len(deeds)), [None] * len(deeds)
 
     def run(number: int) -> None:
         try:
             barrier.wait()
-            found[number] = deeds[number]()
+            results[number] = deeds[number]()
         except PolicyError as problem:
-            found[number] = problem
+            results[number] = problem
         finally:
             connections.close_all()
 
@@ -39,7 +39,7 @@ def at_once(*deeds: Callable[[], object]) -> list[object]:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return results
 
 
 @pytest.mark.django_db(transaction=True)
@@ -53,12 +53,12 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
         "refuse": lambda: decisions.refuse(request.pk, "not for this", by=by("carla"), parts=everything),
         "withdraw": lambda: submission.withdraw(request.pk, by=by("ana")),
     }
-    found = at_once(lambda: decisions.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
-    lost = [item for item in found if isinstance(item, Conflict)]
-    assert len(lost) == 1, found
+    results = at_once(lambda: decisions.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
+    lost = [item for item in results if isinstance(item, Conflict)]
+    assert len(lost) == 1, results
     assert "check it again" in str(lost[0])
     state = AccessRequest.objects.get().state
-    won = "approve" if isinstance(found[1], Conflict) else other
+    won = "approve" if isinstance(results[1], Conflict) else other
     assert state == {"approve": "approved", "refuse": "refused", "withdraw": "withdrawn"}[won]
     assert can("ana", table="shop.sales.customers") == (won == "approve")
 
@@ -67,8 +67,10 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
 def test_the_same_key_sent_twice_at_once_is_one_request() -> None:
     make_shop()
     asked = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), who("ana"), WHY, key="one")
-    found = at_once(*[lambda: submission.ask(asked, by=by("ana"))] * 3)
-    assert {item.pk for item in found if isinstance(item, AccessRequest)} == {AccessRequest.objects.get().pk}
+    results = at_once(*[lambda: submission.ask(asked, by=by("ana"))] * 3)
+    assert {item.pk for item in results if isinstance(item, AccessRequest)} == {
+        AccessRequest.objects.get().pk
+    }
 
 
 @pytest.mark.django_db(transaction=True)
@@ -230,10 +232,10 @@ def test_thousands_of_open_requests_are_listed_page_by_page_in_the_same_few_quer
     seen, after = [], None
     for _ in range(4):
         with django_assert_max_num_queries(14):
-            found = visibility.page(visibility.waiting_for(who("theo")), after=after)
-        assert len(found.requests) == 50 or found.next is None
-        seen += [request.pk for request in found.requests]
-        after = found.next
+            page = visibility.page(visibility.waiting_for(who("theo")), after=after)
+        assert len(page.requests) == 50 or page.next is None
+        seen += [request.pk for request in page.requests]
+        after = page.next
     assert seen == sorted(set(seen)) and len(seen) == min(200, many // 2)
     for name, waiting in (("theo", many // 2), ("olivia", many), ("ana", 0)):
         with django_assert_max_num_queries(14):

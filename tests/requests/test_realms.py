@@ -64,13 +64,13 @@ def test_in_a_herd_the_same_name_in_other_letters_is_the_same_person(herd: Node)
 def test_in_a_herd_the_spelling_of_a_hidden_name_tells_nothing(herd: Node) -> None:
     a_role(next(iter(herd.above())), "Night_Shift")
     people.make_account("eve")
-    found = []
+    answers = []
     for name in ("night_SHIFT", "day_SHIFT"):
         request = ask("eve", f"hold role {name}", realm="herd")
-        found.append([item.upper().replace(name.upper(), "NAME") for item in told(request)])
+        answers.append([item.upper().replace(name.upper(), "NAME") for item in told(request)])
         assert "Night_Shift" not in f"{told(request)} {request.wants.get().name}"
         assert name.upper() in request.wants.get().name
-    assert found[0] == found[1]
+    assert answers[0] == answers[1]
     hidden = request.__class__.objects.order_by("pk")[0].parts.get(kind="role")
     assert hidden.places != request.parts.get(kind="role").places  # it reaches who gives that very role
 
@@ -124,8 +124,8 @@ def test_in_a_cdap_a_group_can_be_given_it_and_is_considered(cdap: Node) -> None
     a_person("ana", "quants")
     a_person("mia", "quants")
     request = ask("ana", "READ dataset ns1.orders", realm="cdap", holder="group:quants")
-    found = decision_context.consider(visibility.get(request.pk, who("adam")))
-    assert found.present[0].want.name == "cdap/ns1.orders"
+    consideration = decision_context.consider(visibility.get(request.pk, who("adam")))
+    assert consideration.present[0].want.name == "cdap/ns1.orders"
     with pytest.raises(Refused):
         approve(request, "mia")
     approve(request, "adam", parts=[part.number for part in request.parts.all()])

@@ -100,10 +100,10 @@ def test_a_request_lapses_at_its_moment_and_not_before(shop: Node, late: timedel
     assert request.lapses_at - request.asked_at == timedelta(days=14)
     escalation.tick(request.lapses_at + late)
     assert AccessRequest.objects.get().state == state
-    told = Notice.objects.filter(kind="request.answers", recipient__name="ana").count()
-    assert told == (1 if state == "lapsed" else 0)
+    notices = Notice.objects.filter(kind="request.answers", recipient__name="ana").count()
+    assert notices == (1 if state == "lapsed" else 0)
     escalation.tick(request.lapses_at + late)
-    assert request.steps.filter(move="lapsed").count() == told
+    assert request.steps.filter(move="lapsed").count() == notices
 
 
 def test_nobody_decides_what_has_lapsed_though_no_sweeper_came(shop: Node) -> None:
@@ -138,8 +138,8 @@ def test_the_next_level_is_asked_after_a_while_and_not_before(shop: Node) -> Non
     escalation.tick(table.escalates_at)
     table.refresh_from_db()
     assert called(table) == ["carla", "dora", "olivia", "theo"]
-    told = Notice.objects.filter(kind="request.to_decide", key__contains=f"escalated:{table.number}")
-    assert {item.recipient.name for item in told} == {"carla", "dora", "olivia", "theo"}
+    notices = Notice.objects.filter(kind="request.to_decide", key__contains=f"escalated:{table.number}")
+    assert {item.recipient.name for item in notices} == {"carla", "dora", "olivia", "theo"}
 
 
 def called(part: RequestPart) -> list[str]:
@@ -237,8 +237,8 @@ def test_the_nearest_word_counts_and_only_who_may_grant_says_it(shop: Node) -> N
     assert rules.set_rule(shop, by=by("marek"), min_reason=30, ticket="DATA-#", lapse_hours=48)
     assert rules.set_rule(sales, by=by("olivia"), ticket="", longest_days=90)
     assert not rules.set_rule(sales, by=by("olivia"), ticket="", longest_days=90)
-    found = rules.rules_along([*orders.above(), orders])
-    assert (found.min_reason, found.ticket, found.lapse_hours, found.longest_days) == (30, "", 48, 90)
+    rules_ = rules.rules_along([*orders.above(), orders])
+    assert (rules_.min_reason, rules_.ticket, rules_.lapse_hours, rules_.longest_days) == (30, "", 48, 90)
     with pytest.raises(Refused):
         rules.set_rule(sales, by=by("ana"), min_reason=1)
     for bad in (

@@ -45,33 +45,33 @@ def started(name: str = "olivia", **more: Any) -> dict[str, Any]:
     answer = caller(name).send(BASE, body)
     assert answer.status_code == 201, answer.content
     population.build(Review.objects.get(pk=answer.json()["id"]))
-    found: dict[str, Any] = answer.json()
-    return found
+    review_body: dict[str, Any] = answer.json()
+    return review_body
 
 
 def test_a_whole_review(given: Node) -> None:
     olivia = caller("olivia")
     review = started(stages=[{"by": "owner", "days": 7}], silence="keep")
-    one = f"{BASE}/{review['id']}"
-    rows = olivia.get(f"{one}/rows?order=object").json()["results"]
+    address = f"{BASE}/{review['id']}"
+    rows = olivia.get(f"{address}/rows?order=object").json()["results"]
     row = next(row for row in rows if row["holder"] == "user:ana" and row["what"] == "shop.sales.orders")
     assert set(row["choices"]) == {"keep", "remove", "end", "unsure", "reduce"}
-    effect = olivia.get(f"{one}/rows/{row['number']}/effect").json()
+    effect = olivia.get(f"{address}/rows/{row['number']}/effect").json()
     assert {"principal": "user:ana", "object": "shop.sales.orders", "actions": ["read", "write"]} in effect[
         "loses"
     ]
     verdict = {"row": row["number"], "version": row["version"], "choice": "remove", "reason": "left"}
-    answer = olivia.send(f"{one}/decisions", {"decisions": [verdict], "seconds": 12})
+    answer = olivia.send(f"{address}/decisions", {"decisions": [verdict], "seconds": 12})
     assert answer.json() == {"decided": [row["number"]], "refused": []}
-    late = olivia.send(f"{one}/decisions", {"decisions": [{**verdict, "choice": "keep"}]})
+    late = olivia.send(f"{address}/decisions", {"decisions": [{**verdict, "choice": "keep"}]})
     assert (late.status_code, late.json()["decided"]) == (409, [])
     assert "meanwhile: remove" in late.json()["refused"][0]["detail"]
-    assert olivia.send(f"{one}/close", {"reason": "all is said"}).json()["state"] == "closing"
+    assert olivia.send(f"{address}/close", {"reason": "all is said"}).json()["state"] == "closing"
     completion.work(Review.objects.get(pk=review["id"]))
-    assert olivia.get(one).json()["state"] == "closed"
-    assert olivia.get(f"{one}/exceptions").json()["results"]
-    assert olivia.get(f"{one}/pace").json()["results"][0]["decided"] == 1
-    bundle = olivia.get(f"{one}/evidence")
+    assert olivia.get(address).json()["state"] == "closed"
+    assert olivia.get(f"{address}/exceptions").json()["results"]
+    assert olivia.get(f"{address}/pace").json()["results"][0]["decided"] == 1
+    bundle = olivia.get(f"{address}/evidence")
     names = zipfile.ZipFile(io.BytesIO(b"".join(bundle.streaming_content))).namelist()
     assert {"population.jsonl", "rows.jsonl", "manifest.sig"} <= set(names)
 
@@ -94,15 +94,18 @@ def test_who_may_not_grant_may_not_ask(given: Node) -> None:
 def test_a_reviewer_sees_their_rows_and_not_the_pace(given: Node) -> None:
     review = started(stages=[{"by": "people", "people": ["user:carl"]}])
     carl = caller("carl")
-    one = f"{BASE}/{review['id']}"
+    address = f"{BASE}/{review['id']}"
     # what Carl's own role says is not Carl's to decide
-    assert {row["holder"] for row in carl.get(f"{one}/rows").json()["results"]} == {"user:ana", "user:mia"}
-    assert carl.get(f"{one}/rows?all=true").status_code == 403
-    assert carl.get(f"{one}/pace").status_code == 403
-    assert carl.send(f"{one}/close", {}).status_code == 403
-    passed = carl.send(f"{one}/pass", {"to": "user:marek"})
+    assert {row["holder"] for row in carl.get(f"{address}/rows").json()["results"]} == {
+        "user:ana",
+        "user:mia",
+    }
+    assert carl.get(f"{address}/rows?all=true").status_code == 403
+    assert carl.get(f"{address}/pace").status_code == 403
+    assert carl.send(f"{address}/close", {}).status_code == 403
+    passed = carl.send(f"{address}/pass", {"to": "user:marek"})
     assert passed.json() == {"passed": 3}
-    assert carl.get(f"{one}/rows").json()["results"] == []
+    assert carl.get(f"{address}/rows").json()["results"] == []
 
 
 BAD: list[tuple[dict[str, Any], int]] = [
@@ -136,7 +139,7 @@ def test_what_cannot_be_meant_is_said_to_be_so(given: Node) -> None:
 
 def test_bad_decisions_change_nothing(given: Node) -> None:
     review = started()
-    olivia, one = caller("olivia"), f"{BASE}/{review['id']}/decisions"
+    olivia, address = caller("olivia"), f"{BASE}/{review['id']}/decisions"
     bad: list[Any] = [
         {},
         {"decisions": []},
@@ -151,19 +154,19 @@ def test_bad_decisions_change_nothing(given: Node) -> None:
         {"decisions": [{"row": True, "version": 0, "choice": "keep"}]},
         {"decisions": [{"row": 1, "version": 0, "choice": "keep", "untill": "2030-01-01"}]},
     ]
-    assert [olivia.send(one, body).status_code for body in bad] == [400] * len(bad)
+    assert [olivia.send(address, body).status_code for body in bad] == [400] * len(bad)
     gone = {"decisions": [{"row": 999, "version": 0, "choice": "keep"}]}
-    assert olivia.send(one, gone).status_code == 404
+    assert olivia.send(address, gone).status_code == 404
     assert not Review.objects.get(pk=review["id"]).rows.exclude(choice="").exists()
 
 
 def test_a_page_of_rows_takes_the_same_queries_at_any_size(given: Node) -> None:
     review = started()
-    olivia, one = caller("olivia"), f"{BASE}/{review['id']}/rows"
-    assert olivia.get(f"{one}?limit=1").json()["next"]
+    olivia, address = caller("olivia"), f"{BASE}/{review['id']}/rows"
+    assert olivia.get(f"{address}?limit=1").json()["next"]
     counts = []
     for limit in (1, 5):
         with CaptureQueriesContext(connection) as queries:
-            assert olivia.get(f"{one}?limit={limit}").status_code == 200
+            assert olivia.get(f"{address}?limit={limit}").status_code == 200
         counts.append(len(queries))
     assert counts[0] == counts[1]

@@ -33,15 +33,15 @@ def decided(governed: Backend) -> Review:
     rewritten(Backend.objects.all(), share=100)
     worker.deliver(governed)
     review = a_review()
-    found = rows(review)
-    outside = [row for row in found.values() if row.kind == "foreign"]
+    by_key = rows(review)
+    outside = [row for row in by_key.values() if row.kind == "foreign"]
     assert {(row.outside["holder"], row.what) for row in outside} == {
         ("legacy", "shop.sales"),
         ("legacy", ORDERS),
     }
     for row in outside:
         decides("olivia", row, "remove")
-    decides("olivia", found[f"ana {ORDERS}"], "remove")
+    decides("olivia", by_key[f"ana {ORDERS}"], "remove")
     management.end(review, by=acts("olivia"))
     return review
 

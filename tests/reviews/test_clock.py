@@ -30,8 +30,8 @@ given = kept(make_given, on="shop")
 
 
 def told(kind: str) -> list[str]:
-    found = Notice.objects.filter(kind=kind).order_by("pk").select_related("recipient")
-    return [item.recipient.name for item in found]
+    notices = Notice.objects.filter(kind=kind).order_by("pk").select_related("recipient")
+    return [item.recipient.name for item in notices]
 
 
 def test_those_who_owe_something_are_reminded_three_times_and_once_each(given: Node) -> None:
@@ -90,9 +90,9 @@ def test_a_reminder_by_hand_is_settled_with_the_review(given: Node) -> None:
 def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
     duties.give(the("schema", "shop.sales"), "review_access", person("carl"), by=BY, authority=AUTHORITY)
     review = a_review(stages=(Stage("owner", days=5), Stage("duty", days=5)))
-    found = rows(review)
-    decides("olivia", found["ana shop.sales.orders"], "keep")
-    decides("olivia", found["mia shop.sales.orders"], "unsure")
+    by_key = rows(review)
+    decides("olivia", by_key["ana shop.sales.orders"], "keep")
+    decides("olivia", by_key["mia shop.sales.orders"], "unsure")
     schedule.look_after(review, timezone.now() + timedelta(days=5, hours=1))
     review.refresh_from_db()
     after = rows(review)

@@ -171,9 +171,9 @@ def test_the_history_tells_it_in_sentences(given: Node) -> None:
     finish(review)
     events = list(Event.objects.filter(kind__startswith="review.").select_related("change"))
     names = Names([event.change for event in events], events)
-    told = {event.kind: names.line(event).text for event in events}
+    texts = {event.kind: names.line(event).text for event in events}
     number = rows(review)["ana shop.sales.orders"].number
-    assert told["review.decided"] == f"decided row {number} of review {review.pk}: remove"
-    assert told["review.proved"].startswith(
+    assert texts["review.decided"] == f"decided row {number} of review {review.pk}: remove"
+    assert texts["review.proved"].startswith(
         f"confirmed 1 row of review {review.pk} in the console at revision"
     )

@@ -44,26 +44,26 @@ def test_who_has_no_other_path_loses_it(review: Review) -> None:
 
 
 def test_who_has_another_path_keeps_it_and_the_row_of_that_path_is_named(review: Review) -> None:
-    found = of(review, f"mia {ORDERS}")
-    assert told(found) == (set(), {"mia"})
-    assert found.nothing
-    [kept] = found.keeps
+    consequence = of(review, f"mia {ORDERS}")
+    assert told(consequence) == (set(), {"mia"})
+    assert consequence.nothing
+    [kept] = consequence.keeps
     assert [station.name for rule in kept.paths for station in rule.via] == ["analysts", "sales_read"]
     named = {row.pk: name for name, row in rows(review).items()}
-    assert [named[row.pk] for row in found.rows] == ["group:analysts sales_read"]
+    assert [named[row.pk] for row in consequence.rows] == ["group:analysts sales_read"]
 
 
 def test_a_role_is_many_people(review: Review) -> None:
-    found = of(review, "group:analysts sales_read")
-    lost = {item.person.name for item in found.loses}
+    consequence = of(review, "group:analysts sales_read")
+    lost = {item.person.name for item in consequence.loses}
     assert lost == {"mia", "carl"}  # use of the schema; Mia keeps nothing within reach
 
 
 def test_a_denial_that_goes_opens_something(review: Review) -> None:
-    found = of(review, "role:no_contractors shop.sales")
-    assert not found.loses
-    found = of(review, "carl no_contractors")
-    assert {item.person.name for item in found.loses} == set()
+    consequence = of(review, "role:no_contractors shop.sales")
+    assert not consequence.loses
+    consequence = of(review, "carl no_contractors")
+    assert {item.person.name for item in consequence.loses} == set()
 
 
 def test_a_page_takes_the_same_queries_however_many_rows_it_has(review: Review, shop: Node) -> None:

@@ -101,11 +101,11 @@ def test_of_two_at_once_one_is_first() -> None:
 
 def test_nobody_decides_their_own_access(given: Node) -> None:
     review = a_review(**by_people("ana", "carl"))
-    found = rows(review)
-    seats = ReviewSeat.objects.filter(desk=found[f"ana {ORDERS}"].desk)
+    by_key = rows(review)
+    seats = ReviewSeat.objects.filter(desk=by_key[f"ana {ORDERS}"].desk)
     assert [seat.reviewer.name for seat in seats] == ["carl"]
     with pytest.raises(Refused, match="not asked"):
-        decides("ana", found[f"ana {ORDERS}"], "keep")
+        decides("ana", by_key[f"ana {ORDERS}"], "keep")
     mine = worklist.rows_of(review, person("ana"))
     assert all(row.holder != person("ana") for row in mine)
 
@@ -143,10 +143,10 @@ MEANT: list[tuple[str, str, dict[str, Any], str]] = [
 def test_what_cannot_be_meant(shop: Node) -> None:
     give("ana")
     give("mia", privileges=("SELECT_TABLE", "MODIFY_TABLE"))
-    found = rows(a_review())
+    by_key = rows(a_review())
     for name, choice, more, why in MEANT:
         with pytest.raises(Invalid, match=why):
-            decides("olivia", found[name], choice, **more)
+            decides("olivia", by_key[name], choice, **more)
     assert not ReviewRow.objects.exclude(choice="").exists()
 
 
@@ -188,9 +188,9 @@ def test_only_so_many_at_once(given: Node) -> None:
 
 def test_the_starter_sees_how_fast_somebody_decides(given: Node) -> None:
     review = a_review(pace=5, sample=0)
-    found = rows(review)
-    decides("olivia", found[f"ana {ORDERS}"], "keep", seconds=1.0)
-    decides("olivia", found[f"mia {ORDERS}"], "remove", seconds=30.0)
+    by_key = rows(review)
+    decides("olivia", by_key[f"ana {ORDERS}"], "keep", seconds=1.0)
+    decides("olivia", by_key[f"mia {ORDERS}"], "remove", seconds=30.0)
     [pace] = pace_checks.paces(review)
     assert (pace.decided, pace.quick, pace.kept, pace.kept_far, pace.seconds) == (2, 1, 1, 1, 15.5)
 
@@ -219,14 +219,14 @@ def test_what_nobody_looked_at_again_is_listed(given: Node) -> None:
 
 def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:
     review = a_review(sample=50)
-    found = list(rows(review).values())
-    assert [pace_checks.drawn(review, row) for row in found] == [
-        pace_checks.drawn(review, row) for row in found
+    review_rows = list(rows(review).values())
+    assert [pace_checks.drawn(review, row) for row in review_rows] == [
+        pace_checks.drawn(review, row) for row in review_rows
     ]
     review.sample = 0
-    assert not any(pace_checks.drawn(review, row) for row in found)
+    assert not any(pace_checks.drawn(review, row) for row in review_rows)
     review.sample = 100
-    assert all(pace_checks.drawn(review, row) for row in found)
+    assert all(pace_checks.drawn(review, row) for row in review_rows)
 
 
 # passing on

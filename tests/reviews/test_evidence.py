@@ -35,11 +35,11 @@ def closed(shop: Node) -> Review:
         )
         grants.add(wish, by=acting("olivia"))
     review = a_review()
-    found = rows(review)
-    decides("olivia", found["ana shop.sales.orders"], "remove", reason="left the team")
-    decides("olivia", found["mia shop.sales.orders"], "reduce", takes=("MODIFY_TABLE",))
-    decides("olivia", found["role:sales_read shop.sales"], "keep")
-    decides("olivia", found["ana shop.sales"], "unsure")
+    by_key = rows(review)
+    decides("olivia", by_key["ana shop.sales.orders"], "remove", reason="left the team")
+    decides("olivia", by_key["mia shop.sales.orders"], "reduce", takes=("MODIFY_TABLE",))
+    decides("olivia", by_key["role:sales_read shop.sales"], "keep")
+    decides("olivia", by_key["ana shop.sales"], "unsure")
     management.end(review, by=acts("olivia"))
     completion.work(review)
     review.refresh_from_db()
@@ -60,11 +60,11 @@ def test_it_says_for_each_removal_when_the_backend_was_read_without_it(
 ) -> None:
     key = str(signing.public_key())
     assert main([str(archive), "--key", key]) == 0
-    told = capsys.readouterr().out
-    assert "user:ana lost MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in told
-    assert "user:mia lost MODIFY_TABLE of MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in told
-    assert "left the team" in told
-    assert told.count("the console was read at revision") == 2
+    output = capsys.readouterr().out
+    assert "user:ana lost MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in output
+    assert "user:mia lost MODIFY_TABLE of MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in output
+    assert "left the team" in output
+    assert output.count("the console was read at revision") == 2
     assert main([str(archive), "--key", key, "--person", "user:ana"]) == 0
     assert "user:mia" not in capsys.readouterr().out
     assert main([str(archive), "--key", key, "--person", "user:nobody"]) == 1
@@ -82,10 +82,10 @@ def rewritten(archive: Path, name: str, edit: Callable[[bytes], bytes]) -> Path:
         content = {item: files.read(item) for item in files.namelist()}
     manifest = json.loads(content["manifest.json"])
     content[name] = edit(content[name])
-    kept = {one: value for one, value in content.items() if not one.startswith("manifest")}
+    kept = {name: value for name, value in content.items() if not name.startswith("manifest")}
     target = io.BytesIO()
-    said = {item: manifest[item] for item in ("review", "population")}
-    signed_archives.write(target, "review", kept, said)
+    kept_fields = {item: manifest[item] for item in ("review", "population")}
+    signed_archives.write(target, "review", kept, kept_fields)
     path = archive.with_name("changed.zip")
     path.write_bytes(target.getvalue())
     return path
@@ -104,8 +104,8 @@ def line(number: int, changed: dict[str, Any]) -> Callable[[bytes], bytes]:
 
 def where(archive: Path, holder: str, what: str) -> int:
     with zipfile.ZipFile(archive) as files:
-        found = [json.loads(splitline) for splitline in files.read("rows.jsonl").splitlines()]
-    return next(at for at, row in enumerate(found) if row["holder"] == holder and row["object"] == what)
+        row_bodies = [json.loads(splitline) for splitline in files.read("rows.jsonl").splitlines()]
+    return next(at for at, row in enumerate(row_bodies) if row["holder"] == holder and row["object"] == what)
 
 
 TAMPERED = [

@@ -64,8 +64,8 @@ def test_a_decision_that_nobody_made_lifts_no_denial(shop: Node, deed: str) -> N
     if decided:
         decides("olivia", rows(review)[GIVEN], "remove")
     people = {"by": person("olivia").pk, "marek": person("marek").pk}
-    for one in statement.split(";"):
-        past_triggers(one.format(**people))
+    for part in statement.split(";"):
+        past_triggers(part.format(**people))
     assert any("another row, or none" in line for line in verify().differing)
     management.end(review, by=acts("olivia"))
     completion.work(review)
@@ -97,15 +97,15 @@ SEATS = {
 def test_who_took_a_seat_past_the_console_decides_nothing(shop: Node, deed: str) -> None:
     can_sign_in("olivia", "marek", "carl", "eve")
     review = a_review()
-    found = rows(review)
-    delegation.pass_on(review, person("marek"), by=acts("olivia"), rows=[found[GIVEN].pk])
+    by_key = rows(review)
+    delegation.pass_on(review, person("marek"), by=acts("olivia"), rows=[by_key[GIVEN].pk])
     people = {name: person(name).pk for name in ("olivia", "marek", "eve")}
     past_triggers(SEATS[deed].format(**people))
     for who in ("eve", "marek"):
         with pytest.raises(Refused, match="not asked"):
             decides(who, rows(review)[DENIAL], "remove")
     with pytest.raises(Refused, match="not asked"):  # marek leads the review, and may
-        delegation.pass_on(review, person("olivia"), by=acts("eve"), rows=[found[DENIAL].pk])
+        delegation.pass_on(review, person("olivia"), by=acts("eve"), rows=[by_key[DENIAL].pk])
     assert not verify()
 
 
@@ -136,8 +136,8 @@ def test_reviews_as_they_were_made_are_whole(shop: Node) -> None:
     decides("olivia", rows(review)[GIVEN], "remove")
     delegation.pass_on(review, person("marek"), by=acts("olivia"))
     decides("marek", rows(review)[DENIAL], "keep")
-    found = verify()
-    assert found, found.differing
+    verdict = verify()
+    assert verdict, verdict.differing
 
 
 def test_who_passed_rows_on_decides_them_no_more_though_their_old_places_are_put_back(shop: Node) -> None:

@@ -39,11 +39,11 @@ def may(name: str, permission: str, code: str) -> bool:
 
 def test_a_data_owner_reviews_their_namespace(a_herd: None) -> None:
     review = a_review(herd.the_namespace("SALES"), by="olga")
-    found = rows(review)
-    assert set(found) == {"ana SALES", "olga SALES"}
+    by_key = rows(review)
+    assert set(by_key) == {"ana SALES", "olga SALES"}
     # olga's own entry is not olga's to decide
-    assert decides("olga", found["ana SALES"], "reduce", takes=("WRITE",)).decided
-    assert decides("admin", found["olga SALES"], "keep").decided
+    assert decides("olga", by_key["ana SALES"], "reduce", takes=("WRITE",)).decided
+    assert decides("admin", by_key["olga SALES"], "keep").decided
     finish(review, "olga")
     held = {entry.name: entry.privileges for entry in entries.entries(herd.the_herd())}
     assert may("ana", "READ", "SALES")
@@ -54,16 +54,16 @@ def test_a_data_owner_reviews_their_namespace(a_herd: None) -> None:
 def test_in_a_herd_the_effect_is_told_beforehand(a_herd: None) -> None:
     review = a_review(herd.the_namespace("SALES"), by="olga")
     row = rows(review)["ana SALES"]
-    found = consequences.of(review, [row])[row.pk]
-    assert {action for item in found.loses for action in item.actions} >= {"read", "write"}
+    consequence = consequences.of(review, [row])[row.pk]
+    assert {action for item in consequence.loses for action in item.actions} >= {"read", "write"}
 
 
 def test_the_administrator_reviews_roles_and_all_namespaces(a_herd: None) -> None:
     review = a_review(herd.the_herd(), by="admin")
-    found = rows(review)
-    assert {"ana SALES", "ana STOCK", "olga SALES", "olga DATA_OWNER"} <= set(found)
-    decides("admin", found["olga DATA_OWNER"], "remove")
-    decides("admin", found["ana STOCK"], "remove")
+    by_key = rows(review)
+    assert {"ana SALES", "ana STOCK", "olga SALES", "olga DATA_OWNER"} <= set(by_key)
+    decides("admin", by_key["olga DATA_OWNER"], "remove")
+    decides("admin", by_key["ana STOCK"], "remove")
     finish(review, "admin")
     assert not may("ana", "READ", "STOCK")
     assert not may("olga", "grant", "SALES")
@@ -76,10 +76,10 @@ def test_in_a_cdap_what_is_given_on_names_is_taken_by_name(db: None, policy: str
     cdap.make(root, "namespace:ns1", "dataset:ns1.orders")
     cdap.give(root, "ana", "READ,WRITE on dataset:ns1.orders", "READ on namespace:ns1")
     review = a_review(root, by="admin")
-    found = rows(review)
-    assert set(found) == {"ana dataset:ns1.orders", "ana namespace:ns1"}
-    decides("admin", found["ana dataset:ns1.orders"], "reduce", takes=("WRITE",))
-    decides("admin", found["ana namespace:ns1"], "remove")
+    by_key = rows(review)
+    assert set(by_key) == {"ana dataset:ns1.orders", "ana namespace:ns1"}
+    decides("admin", by_key["ana dataset:ns1.orders"], "reduce", takes=("WRITE",))
+    decides("admin", by_key["ana namespace:ns1"], "remove")
     finish(review, "admin")
     assert cdap.held_by(root, "ana") == {("READ", "dataset:ns1.orders")}
     assert {row.state for row in rows(review).values()} == {"proved"}

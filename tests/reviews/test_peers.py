@@ -62,9 +62,9 @@ def test_many_questions_are_one_query(shop: Node) -> None:
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        found = peers.shares(asked, shop.realm_id)
+        shares = peers.shares(asked, shop.realm_id)
     assert len(queries) == 1
-    assert (found[0], found[1], len(found)) == (Share(2, 3), Share(0, 0), 100)
+    assert (shares[0], shares[1], len(shares)) == (Share(2, 3), Share(0, 0), 100)
 
 
 def test_only_so_many_are_looked_at_those_of_small_circles_first(

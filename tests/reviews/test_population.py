@@ -68,18 +68,18 @@ def test_owners_are_asked_but_never_about_their_own_access(given: Node) -> None:
     grants.add(
         GrantRequest(the("schema", "shop.sales"), (person("olivia"),), ("CREATE_TABLE",)), by=acting("marek")
     )
-    found = rows(a_review(the("catalog", "shop"), by="marek"))
+    by_key = rows(a_review(the("catalog", "shop"), by="marek"))
     asked = {
         name: sorted(ReviewSeat.objects.filter(desk=row.desk).values_list("reviewer__name", flat=True))
-        for name, row in found.items()
+        for name, row in by_key.items()
     }
     assert asked["ana shop.sales.orders"] == ["olivia"]
     assert asked["olivia shop.sales"] == ["marek"]
 
 
 def test_a_row_says_how_far_it_reaches(given: Node) -> None:
-    found = rows(a_review())
-    assert found["tom shop.sales.orders"].risks == ["closed", "denial", "write"]
-    assert found["ana shop.sales.orders"].risks == ["denial"]
-    assert found["role:no_contractors shop.sales"].effect == "deny"
-    assert all(row.rank in ReviewRow.Rank.values for row in found.values())
+    by_key = rows(a_review())
+    assert by_key["tom shop.sales.orders"].risks == ["closed", "denial", "write"]
+    assert by_key["ana shop.sales.orders"].risks == ["denial"]
+    assert by_key["role:no_contractors shop.sales"].effect == "deny"
+    assert all(row.rank in ReviewRow.Rank.values for row in by_key.values())

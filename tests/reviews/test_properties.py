@@ -48,15 +48,15 @@ def able(root: Node, rules_of: Any) -> Abilities:
     now, law = timezone.now(), dialects.get(root.kind)
     people = [person(name) for name in NAMES]
     loaded = facts.load(_realm(root), root.realm, [item.pk for item in people], now=now)
-    found: Abilities = {}
+    abilities: Abilities = {}
     for item in people:
         slice_ = engine.with_rules(loaded.slice_of(item), tuple(rules_of(item)), now=now.timestamp())
         for node in everything(root):
             if node.type != "role":
                 names = law.actions_for(node.type)
                 can = {name for name in names if ask.answer(slice_, name, node, now=now, inside=())}
-                found[item.name, node.ref.full_name] = frozenset(can)
-    return found
+                abilities[item.name, node.ref.full_name] = frozenset(can)
+    return abilities
 
 
 def _realm(root: Node) -> Realm:
@@ -137,4 +137,4 @@ def test_after_a_review_access_is_the_population_less_what_was_proved(
     assert {row.kind for row in proved} & {"grant", "role", "member"}
     oracle = Oracle(root, review)
     loaded = facts.load(_realm(root), root.realm, [person(name).pk for name in NAMES])
-    assert able(root, lambda one: loaded.rules_of(one.pk)) == able(root, oracle.rules_of)
+    assert able(root, lambda principal: loaded.rules_of(principal.pk)) == able(root, oracle.rules_of)

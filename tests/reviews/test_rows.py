@@ -89,9 +89,9 @@ def test_what_has_ended_by_itself_is_not_asked_about(given: Node) -> None:
 
 def test_places_in_groups_where_a_service_admin_asks(given: Node, settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = ["marek"]
-    found = rows(a_review(the("metalake"), by="marek"))
-    assert {"mia in analysts", "carl in analysts", "olivia in staff"} <= set(found)
-    row = found["mia in analysts"]
+    by_key = rows(a_review(the("metalake"), by="marek"))
+    assert {"mia in analysts", "carl in analysts", "olivia in staff"} <= set(by_key)
+    row = by_key["mia in analysts"]
     assert [item[1:] for item in row.gives] == [["shop.sales", ["SELECT_TABLE", "USE_SCHEMA"], "allow"]]
     effect = consequences.of(row.review, [row])[row.pk]
     assert {(item.person.name, item.object) for item in effect.loses} == {("mia", "shop.sales")}
@@ -100,9 +100,9 @@ def test_places_in_groups_where_a_service_admin_asks(given: Node, settings: Any)
 def test_who_answers_for_a_service_is_asked_about_it(given: Node) -> None:
     etl = person("service:etl")
     accounts.set_keeper(etl, person("carl"), by=BY, authority=AUTHORITY)
-    found = rows(a_review(stages=(Stage("keeper"),)))
+    by_key = rows(a_review(stages=(Stage("keeper"),)))
     asked = {
-        name: set(ReviewSeat.objects.filter(desk=found[name].desk).values_list("reviewer__name", flat=True))
+        name: set(ReviewSeat.objects.filter(desk=by_key[name].desk).values_list("reviewer__name", flat=True))
         for name in (f"service:etl {ORDERS}", f"ana {ORDERS}")
     }
     assert asked == {f"service:etl {ORDERS}": {"carl"}, f"ana {ORDERS}": {"olivia"}}
@@ -123,24 +123,24 @@ def test_what_changed_since_the_last_review_comes_first(given: Node) -> None:
     completion.work(first)
     give("mia")
     give("ana", "MODIFY_TABLE")
-    found = rows(a_review())
-    changed = {name: row.change for name, row in found.items() if row.change != "same"}
+    by_key = rows(a_review())
+    changed = {name: row.change for name, row in by_key.items() if row.change != "same"}
     assert changed == {f"mia {ORDERS}": "new", f"ana {ORDERS}": "more"}
-    assert {row.rank for name, row in found.items() if name in changed} == {ReviewRow.Rank.CHANGED}
+    assert {row.rank for name, row in by_key.items() if name in changed} == {ReviewRow.Rank.CHANGED}
 
 
 def test_the_last_use_of_it_by_whom_it_reaches(given: Node) -> None:
     a_use("mia", the("table", ORDERS), days=3, by="etl")
     a_use("mia", the("table", ORDERS), days=40, by="etl")
     a_use("ana", the("table", ORDERS), days=200, by="etl")
-    found = rows(a_review(the("metalake"), by="marek"))
+    by_key = rows(a_review(the("metalake"), by="marek"))
     now = timezone.now()
-    ago = {name: row.last_used and (now - row.last_used).days for name, row in found.items()}
+    ago = {name: row.last_used and (now - row.last_used).days for name, row in by_key.items()}
     assert ago["group:analysts sales_read"] == 3
     assert ago[f"ana {ORDERS}"] == 200
     assert ago[f"service:etl {ORDERS}"] is None
-    assert "unused" in found[f"service:etl {ORDERS}"].risks
-    assert found[f"ana {ORDERS}"].advice == "remove"
+    assert "unused" in by_key[f"service:etl {ORDERS}"].risks
+    assert by_key[f"ana {ORDERS}"].advice == "remove"
 
 
 def test_where_nobody_tells_uses_nothing_is_said_of_them(given: Node) -> None:
@@ -190,9 +190,9 @@ ADVICE = [
 def test_what_is_suggested_on_which_ground(
     name: str, row: ReviewRow, about: RowFacts, expected: tuple[str, str]
 ) -> None:
-    found = advice.of(row, about)
-    assert (found.choice, found.ground) == expected
-    assert found.ground in advice.GROUNDS
+    suggestion = advice.of(row, about)
+    assert (suggestion.choice, suggestion.ground) == expected
+    assert suggestion.ground in advice.GROUNDS
 
 
 def test_both_sides_of_a_rule_reach_far(given: Node) -> None:
@@ -202,9 +202,9 @@ def test_both_sides_of_a_rule_reach_far(given: Node) -> None:
     a_person("mia", "bosses")
     admit(given, "group:bosses")
     roles.assign(the("role", "approvers"), person("group:bosses"), by=BY, authority=AUTHORITY)
-    one, other = (Side(role=the("role", name).id) for name in ("payers", "approvers"))
-    separation.make(given, "no own approval", one, other, by=acts("marek"))
-    found = rows(a_review(the("metalake"), by="marek"))
-    conflicting = {name for name, row in found.items() if "conflict" in row.risks}
+    first, other = (Side(role=the("role", name).id) for name in ("payers", "approvers"))
+    separation.make(given, "no own approval", first, other, by=acts("marek"))
+    by_key = rows(a_review(the("metalake"), by="marek"))
+    conflicting = {name for name, row in by_key.items() if "conflict" in row.risks}
     assert conflicting == {"mia payers", "group:bosses approvers"}
-    assert all(found[name].far for name in conflicting)
+    assert all(by_key[name].far for name in conflicting)

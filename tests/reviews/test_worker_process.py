@@ -26,10 +26,10 @@ PEOPLE = 40
 
 @pytest.fixture
 def worker(transactional_db: None, redis_url: str) -> Iterator[Worker]:
-    one = Worker(redis_url)
-    yield one
-    if one.process and one.process.poll() is None:
-        one.kill()
+    process = Worker(redis_url)
+    yield process
+    if process.process and process.process.poll() is None:
+        process.kill()
 
 
 def until(worker: Worker, true: Callable[[], bool], chance: random.Random) -> None:

@@ -49,8 +49,8 @@ def a_review(*where: Node, by: str = "olivia", built: bool = True, **more: Any) 
 
 def rows(review: Review) -> dict[str, ReviewRow]:
     """The rows by who and what: `ana shop.sales.orders`, `group:analysts sales_read`."""
-    found = ReviewRow.objects.filter(review=review).select_related("holder", "group", "desk")
-    return {said(row): row for row in found.order_by("number")}
+    review_rows = ReviewRow.objects.filter(review=review).select_related("holder", "group", "desk")
+    return {said(row): row for row in review_rows.order_by("number")}
 
 
 def said(row: ReviewRow) -> str:

@@ -29,9 +29,9 @@ def inside(name: str) -> list[str]:
 
 
 def the_group(name: str) -> Principal:
-    found = people.find("group", name)
-    assert found is not None
-    return found
+    principal = people.find("group", name)
+    assert principal is not None
+    return principal
 
 
 def test_people_are_put_in_and_taken_out_in_every_way_of_asking(directory: Directory) -> None:
@@ -217,11 +217,11 @@ WRONG = {
 def test_what_is_wrong_is_said_in_the_form_of_scim(directory: Directory, wrong: Any) -> None:
     method, path, body, status, kind = wrong
     answer = directory.call(method, path, body)
-    told = answer.json()
+    answer_body = answer.json()
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/scim+json")
-    assert told["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:Error"]
-    assert str(told["status"]) == str(status)
-    assert kind is None or told["scimType"] == kind
+    assert answer_body["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:Error"]
+    assert str(answer_body["status"]) == str(status)
+    assert kind is None or answer_body["scimType"] == kind
 
 
 def test_a_bulk_does_each_by_itself_and_knows_its_limits(directory: Directory) -> None:
@@ -235,7 +235,7 @@ def test_a_bulk_does_each_by_itself_and_knows_its_limits(directory: Directory) -
 
     inside_ = {"schemas": [GROUP], "displayName": "analysts", "members": [{"value": "bulkId:ana"}]}
     group = {"method": "POST", "path": "/Groups", "bulkId": "g", "data": inside_}
-    told = bulk(make("ana"), make("ana\u202e"), group).json()["Operations"]
-    assert [str(item["status"]) for item in told] == ["201", "400", "201"]
+    body = bulk(make("ana"), make("ana\u202e"), group).json()["Operations"]
+    assert [str(item["status"]) for item in body] == ["201", "400", "201"]
     assert inside("analysts") == ["ana"]
     assert bulk(*(make(f"p{number}") for number in range(101))).status_code == 413

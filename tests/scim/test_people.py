@@ -260,8 +260,8 @@ def test_a_service_that_somebody_left_answers_to_nobody_new(directory: Directory
 
 def test_the_record_names_nobody(directory: Directory) -> None:
     directory.person("ana", emails=[{"value": "ana@example.org"}])
-    told = str(list(Event.objects.values_list("data", flat=True)))
-    assert "ana" not in told.replace("management", "")
+    data = str(list(Event.objects.values_list("data", flat=True)))
+    assert "ana" not in data.replace("management", "")
 
 
 def test_an_entry_of_an_erased_person_holds_nothing(directory: Directory) -> None:

@@ -65,6 +65,6 @@ def a_directory(settings: Any, name: str = "okta") -> Directory:
 
 
 def person(name: str) -> Principal:
-    found = people.find("user", name)
-    assert found is not None
-    return found
+    principal = people.find("user", name)
+    assert principal is not None
+    return principal

@@ -21,13 +21,13 @@ class Row:
 @cache
 def rows() -> dict[str, Row]:
     with PLACE.open(encoding="utf-8", newline="") as file:
-        found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: Row(**row) for row in found}
+        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["id"]: Row(**row) for row in reader}
 
 
 @cache
 def reasons() -> dict[str, str]:
     """Why a row is not shown by a test, where that is known."""
     with (PLACE.parent / "reasons.tsv").open(encoding="utf-8", newline="") as file:
-        found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: row["reason"] for row in found}
+        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["id"]: row["reason"] for row in reader}

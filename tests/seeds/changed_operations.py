@@ -175,8 +175,8 @@ def _table_rows() -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
         for call in kind:
             operation = dialects.get("gravitino").operations.get(call.get("operation", ""))
             if operation is not None and operation.types:
-                found = (*call["rows"].values(),)
-                flat = tuple(r for row in found for r in (row if isinstance(row, list) else [row]))
+                named_rows = (*call["rows"].values(),)
+                flat = tuple(r for row in named_rows for r in (row if isinstance(row, list) else [row]))
                 yield "gravitino", operation.name, call.get("of", operation.types[0]), flat
     yield from _rows_of_herd()
 

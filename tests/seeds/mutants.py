@@ -83,8 +83,10 @@ class Mutating:
                 self.survivors.append(mutant)
                 print(f"survives: {mutant}", flush=True)
         seconds = time.monotonic() - started
-        told = f"{self.count} mutants, {len(self.survivors)} survive, {len(self.unnamed)} have no test here"
-        print(f"{told}; {seconds:.0f} s")
+        summary = (
+            f"{self.count} mutants, {len(self.survivors)} survive, {len(self.unnamed)} have no test here"
+        )
+        print(f"{summary}; {seconds:.0f} s")
         return True
 
     def _noticed(self, mutant: Mutant, named: list[pytest.Item], session: pytest.Session) -> bool:

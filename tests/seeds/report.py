@@ -68,7 +68,7 @@ class Recorder:
                     spoilt.add(row)
                 elif nodeid in self.passed:
                     tests[row].add(nodeid.partition("[")[0])
-        return {row: sorted(found) for row, found in tests.items() if row not in spoilt}
+        return {row: sorted(names) for row, names in tests.items() if row not in spoilt}
 
 
 def _plain(nodeid: str) -> str:

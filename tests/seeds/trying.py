@@ -22,8 +22,8 @@ MOST = 2
 @cache
 def chapters() -> list[tuple[str, str, str]]:
     with (Path(__file__).parent / "chapters.tsv").open(encoding="utf-8", newline="") as file:
-        found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [(line["law"], line["place"], line["chapter"]) for line in found]
+        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(line["law"], line["place"], line["chapter"]) for line in reader]
 
 
 def chapter(row: Row) -> str:
@@ -36,11 +36,11 @@ def chapter(row: Row) -> str:
 @cache
 def questions() -> dict[str, list[str]]:
     """Each row that an operation or a call shows, with what to ask or to call."""
-    found: dict[str, list[str]] = defaultdict(list)
+    questions_: dict[str, list[str]] = defaultdict(list)
     for row, text in (*_of_cdap(), *_of_herd(), *_of_gravitino()):
-        if text not in found[row]:
-            found[row].append(text)
-    return found
+        if text not in questions_[row]:
+            questions_[row].append(text)
+    return questions_
 
 
 def trying(row: Row) -> str:

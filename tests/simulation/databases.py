@@ -10,11 +10,11 @@ def contents() -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'")
         tables = [name for (name,) in cursor.fetchall()]
-        found = {}
+        by_table = {}
         for name in tables:
             cursor.execute(
                 f"SELECT md5(coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '')) FROM \"{name}\" t"
             )
-            [found[name]] = cursor.fetchone()
+            [by_table[name]] = cursor.fetchone()
         cursor.execute("SELECT sequencename, last_value::text FROM pg_sequences WHERE schemaname = 'public'")
-        return found | dict(cursor.fetchall())
+        return by_table | dict(cursor.fetchall())

@@ -53,14 +53,14 @@ def access(root: Node, now: datetime) -> Access:
     who = Principal.objects.filter(kind__in=("user", "service"))
     realm = Simulation(root, (), at=now).before.realm
     keys = Placement.objects.open().filter(securable__realm=root.realm_id).values_list("securable", flat=True)
-    found = {}
+    access_ = {}
     for person in who:
         slice_ = facts.load(realm, root.realm, [person.pk], now=now).slice_of(person)
         for node in nodes(keys).values():
             if not node.name.startswith("~"):
                 able = engine.abilities(slice_, node.levels, now=now.timestamp())
-                found[str(person), f"{node.type} {node.id}"] = able
-    return found
+                access_[str(person), f"{node.type} {node.id}"] = able
+    return access_
 
 
 def differing(before: Access, after: Access) -> dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]]:

@@ -43,12 +43,19 @@ def rows(url: str, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_there_is_something_to_govern(demo_shop: shop.ShopInfo) -> None:
-    found = rows(demo_shop.superuser_url, TABLES)
-    assert {schema for schema, *_ in found} == {"sales", "billing", "crm", "marketing", "stock", "raw_events"}
-    assert 40 <= len(found) <= 80
-    assert {owner for *_, owner in found} == {shop.OWNER}
-    assert all(comment for _, _, comment, _ in found)
-    for schema, name, *_ in found:
+    tables = rows(demo_shop.superuser_url, TABLES)
+    assert {schema for schema, *_ in tables} == {
+        "sales",
+        "billing",
+        "crm",
+        "marketing",
+        "stock",
+        "raw_events",
+    }
+    assert 40 <= len(tables) <= 80
+    assert {owner for *_, owner in tables} == {shop.OWNER}
+    assert all(comment for _, _, comment, _ in tables)
+    for schema, name, *_ in tables:
         assert rows(demo_shop.superuser_url, f'SELECT 1 FROM {schema}."{name}" LIMIT 1'), (
             f"{schema}.{name} is empty"
         )

@@ -61,10 +61,10 @@ def other_user(server: embedded.PostgreSQL) -> Iterator[subprocess.Popen[str]]:
 def test_the_console_has_a_database_and_no_superuser(server: embedded.PostgreSQL) -> None:
     server.start()
     with psycopg.connect(server.url(embedded.CONSOLE, embedded.CONSOLE)) as connection:
-        found = connection.execute(
+        role = connection.execute(
             "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
         ).fetchone()
-    assert found == (False, True)
+    assert role == (False, True)
 
 
 def test_it_listens_on_no_network(server: embedded.PostgreSQL) -> None:

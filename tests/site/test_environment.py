@@ -106,11 +106,11 @@ def test_a_wrong_value_is_refused(
         bare.setenv(name, value)
     with pytest.raises(SystemExit) as ended:
         environment.read_or_exit()
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert ended.value.code == 2
-    assert line in said
-    assert said.count("\n") == 1
-    assert "geheim" not in said
+    assert line in errors
+    assert errors.count("\n") == 1
+    assert "geheim" not in errors
 
 
 def test_the_command_line_ends_with_that_line_alone(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_what_lets_strangers_in_starts_where_it_is_meant(
 ) -> None:
     for name, value in (PUBLIC | given | {"LAKEWARDEN_INSECURE": "1"}).items():
         bare.setenv(name, value)
-    found = environment.read()
-    settings.LAKEWARDEN_AUTHENTICATORS, settings.DEBUG = found.authenticators, found.debug
-    settings.ALLOWED_HOSTS, settings.LAKEWARDEN_INSECURE = list(found.allowed_hosts), False
+    settings_ = environment.read()
+    settings.LAKEWARDEN_AUTHENTICATORS, settings.DEBUG = settings_.authenticators, settings_.debug
+    settings.ALLOWED_HOSTS, settings.LAKEWARDEN_INSECURE = list(settings_.allowed_hosts), False
     assert [danger.id for danger in checks.no_dangers()] == ["lakewarden.E001"]
     settings.LAKEWARDEN_INSECURE = True
     assert checks.no_dangers() == []

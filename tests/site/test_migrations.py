@@ -37,9 +37,9 @@ def put_back(without: dict[str, int]) -> None:
 
 
 def migrate() -> str:
-    said = StringIO()
-    call_command("migrate", stdout=said, skip_checks=False)
-    return said.getvalue()
+    output = StringIO()
+    call_command("migrate", stdout=output, skip_checks=False)
+    return output.getvalue()
 
 
 def test_a_database_that_applied_all_that_were_squashed_is_up_to_date() -> None:
@@ -80,7 +80,7 @@ def test_the_database_guards_every_table_of_facts(fact: type[Fact]) -> None:
             " WHERE tgrelid = %s::regclass AND NOT tgisinternal AND tgenabled = 'O'",
             [table],
         )
-        found = {trigger: (function, arguments) for trigger, function, arguments in cursor.fetchall()}
+        triggers = {trigger: (function, arguments) for trigger, function, arguments in cursor.fetchall()}
         cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = %s", [table])
         indexes = {index for (index,) in cursor.fetchall()}
     wanted = {trigger: (function, "") for trigger, function in GUARDS.items()}
@@ -88,5 +88,5 @@ def test_the_database_guards_every_table_of_facts(fact: type[Fact]) -> None:
         wanted["no_delete"] = ("lakewarden_refuse_fact", "")
     for trigger in ("begun", "ended"):
         wanted[trigger] = (GUARDS[trigger], f"{name}\\000")
-    assert found == wanted
+    assert triggers == wanted
     assert {f"{table}_by_opened", f"{table}_by_closed"} <= indexes

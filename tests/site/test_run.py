@@ -39,16 +39,16 @@ def status(port: int) -> int:
 
 def living(var: Path) -> list[str]:
     """Command lines of all processes that belong to the run in `var`; the dead and unburied do not count."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if process.status() != psutil.STATUS_ZOMBIE and process.environ().get("LAKEWARDEN_VAR") == str(
                 var
             ):
-                found.append(" ".join(process.cmdline()))
+                processes.append(" ".join(process.cmdline()))
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-    return found
+    return processes
 
 
 class Console:

@@ -135,14 +135,14 @@ def test_a_bound_account_leaves_no_token_behind(site: None) -> None:
 
 
 def ways_in(name: str) -> dict[str, Client]:
-    one = people.ensure("user", name)
+    principal = people.ensure("user", name)
     later = timezone.now() + timedelta(hours=1)
     realm = 1
-    run = tokens.create_for_run(one, Run("r1", realm, one), expires=later)
+    run = tokens.create_for_run(principal, Run("r1", realm, principal), expires=later)
     job = people.ensure("service", "job")
-    started = tokens.create_for_run(job, Run("r2", realm, one), expires=later)
-    reading = tokens.create_for_reading(one, Reading("access", realm, 1), expires=later)
-    token = tokens.create(one)
+    started = tokens.create_for_run(job, Run("r2", realm, principal), expires=later)
+    reading = tokens.create_for_reading(principal, Reading("access", realm, 1), expires=later)
+    token = tokens.create(principal)
     browser = Client()
     browser.force_login(User.objects.get(username=name))
     return {
@@ -185,10 +185,10 @@ def test_every_page_says_that_a_mere_name_is_enough(
     site: None, simple: None, settings: Any, address: str
 ) -> None:
     for browser in (Client(), enter()):
-        told = "Programs can sign in with a name alone"
-        assert told in browser.get(address, follow=True).content.decode()
+        warning = "Programs can sign in with a name alone"
+        assert warning in browser.get(address, follow=True).content.decode()
     settings.LAKEWARDEN_AUTHENTICATORS = frozenset({"session", "token"})
-    assert told not in Client().get("/sign-in").content.decode()
+    assert warning not in Client().get("/sign-in").content.decode()
 
 
 @pytest.mark.parametrize("address", OUTSIDE.values(), ids=OUTSIDE)

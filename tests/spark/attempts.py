@@ -176,9 +176,9 @@ def changes(before: dict[str, Any], now: dict[str, Any], base: Path, *, controls
     return {f"{name}: {known[name]} was {before[name]}" for name in known if known[name] != before[name]}
 
 
-def _without_what_controls_make(found: dict[str, Any], base: Path) -> dict[str, Any]:
-    files = [line for line in found["files"] if not line.endswith(" ")]
-    return {**found, "files": [line for line in files if not line.startswith(f"{base}/drop/")]}
+def _without_what_controls_make(listing: dict[str, Any], base: Path) -> dict[str, Any]:
+    files = [line for line in listing["files"] if not line.endswith(" ")]
+    return {**listing, "files": [line for line in files if not line.startswith(f"{base}/drop/")]}
 
 
 def twin(text: str, places: dict[str, str], base: Path, number: str = "") -> str:
@@ -196,7 +196,7 @@ def stays(text: str) -> bool:
 
 def state(sql: Callable[[str], Any], base: Path) -> dict[str, object]:
     """All that nobody may change here."""
-    found: dict[str, object] = {
+    state_: dict[str, object] = {
         name: sorted(map(str, sql(f"SELECT * FROM {name}").collect()))
         for name in (
             "hx_shop.open",
@@ -211,15 +211,15 @@ def state(sql: Callable[[str], Any], base: Path) -> dict[str, object]:
     }
     for schema in ("hx_shop", "hx_vault", "pg.hx_sales"):
         listed = sql(f"SHOW TABLES IN {schema}").collect()
-        found[schema] = sorted(row.tableName for row in listed if not getattr(row, "isTemporary", False))
+        state_[schema] = sorted(row.tableName for row in listed if not getattr(row, "isTemporary", False))
     schemas = (str(row[0]) for row in sql("SHOW NAMESPACES").collect())
-    found["schemas"] = sorted(
+    state_["schemas"] = sorted(
         name for name in schemas if "_c" not in name and not name.startswith("hz_")
     )  # what controls made
-    found["files"] = sorted(
+    state_["files"] = sorted(
         f"{path} {path.stat().st_mtime_ns if path.is_file() else ''}" for path in base.rglob("*")
     )
-    return found
+    return state_
 
 
 def ran(spark: Any, text: str, pyspark_functions: Any) -> Outcome:

@@ -36,10 +36,10 @@ class Everybody(Console):
             asked = handler.path.partition("for=")[2].partition("&")[0].replace("%3A", ":")
             who = asked or "service:spark"
             if who in self.facts or not asked:
-                said = answer(wire(self.facts.get(who, ""), issued=time.time() - 1, principal=who))
+                facts = answer(wire(self.facts.get(who, ""), issued=time.time() - 1, principal=who))
             else:
-                said = answer({"title": "not yours to ask"}, 403)
-            said(handler)
+                facts = answer({"title": "not yours to ask"}, 403)
+            facts(handler)
 
         self.snapshot = snapshot
 

@@ -21,11 +21,11 @@ def main(address: str) -> None:
     spark = SparkSession.builder.remote(address).getOrCreate()
     for line in sys.stdin:
         verb, text = json.loads(line)
-        told = state(spark.sql, Path(text)) if verb == "state" else _said(spark, text)
+        output = state(spark.sql, Path(text)) if verb == "state" else _said(spark, text)
         if stays(text):
             spark.stop()
             spark = SparkSession.builder.remote(address).getOrCreate()
-        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.write(json.dumps(output) + "\n")
         sys.stdout.flush()
 
 

@@ -54,10 +54,10 @@ def carried(plain: Any, work: RunContext, between: Callable[[], Any] = bool) -> 
 
 def finished(work: RunContext) -> dict[str, Any]:
     """The run's end as the worker notes it."""
-    told = dict(archive._load(work, work.output))
+    result = dict(archive._load(work, work.output))
     rows = PipelineRun.objects.filter(pk=work.run.pk)
-    rows.update(state="done", ended=timezone.now(), result=told)
-    return told
+    rows.update(state="done", ended=timezone.now(), result=result)
+    return result
 
 
 def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: RunContext, shop: Node) -> None:
@@ -66,14 +66,14 @@ def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: RunConte
     [row] = Archive.objects.all()
     assert (row.state, row.facts) == ("removed", 4)
     assert not Event.objects.filter(change__lte=row.upto, change__realm=shop.realm_id).exists()
-    told = finished(work)
-    assert (told["changes"], told["events"]) == (before.changes, before.events)
-    assert (told["moved"], told["events_moved"], told["retention_days"]) == (1, row.events, 400)
+    result = finished(work)
+    assert (result["changes"], result["events"]) == (before.changes, before.events)
+    assert (result["moved"], result["events_moved"], result["retention_days"]) == (1, row.events, 400)
     assert verify() and not (work.output / "chain").exists()
     # and again, when there is nothing more to move: the one change that said so is read
     carried(plain, work)
     again = finished(work)
-    assert (again["changes"], again["events"], again["whole"]) == (1, 1, told["whole"])
+    assert (again["changes"], again["events"], again["whole"]) == (1, 1, result["whole"])
     assert Archive.objects.count() == 1 and verify()
 
 
@@ -93,10 +93,10 @@ def test_a_later_run_reads_what_is_new_and_what_it_moves(plain: Any, work: RunCo
     first = finished(work)
     last = older(shop)
     carried(plain, work)
-    told, second = finished(work), Archive.objects.latest("pk")
-    assert told["moved"] == 2 and second.first < second.upto
-    assert told["verified"] == last and first["changes"] + 2 < last + told["changes"]
-    assert told["changes"] <= last - second.first
+    first_result, second = finished(work), Archive.objects.latest("pk")
+    assert first_result["moved"] == 2 and second.first < second.upto
+    assert first_result["verified"] == last and first["changes"] + 2 < last + first_result["changes"]
+    assert first_result["changes"] <= last - second.first
     assert verify()
     with_old = replace(work, now=work.now + timedelta(days=31))
     carried(plain, with_old)

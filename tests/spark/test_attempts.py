@@ -144,16 +144,16 @@ def test_there_are_enough_of_them_and_each_says_why() -> None:
 def test_each_comes_to_what_the_table_says(world: World, controls: bool) -> None:
     """With controls the table itself is tested: what an attempt comes to where no guard stands in its way."""
     wrong, counted = [], Counter[str]()
-    for number, one in enumerate(ALL, len(ALL) if controls else 0):
-        if one.only_remote or world.version < tuple(map(int, one.since.split("."))):
+    for number, attempt in enumerate(ALL, len(ALL) if controls else 0):
+        if attempt.only_remote or world.version < tuple(map(int, attempt.since.split("."))):
             continue
-        outcome = world.attempt(one, number)
-        trouble = _trouble(one, outcome)
-        if controls and not trouble and one.control != "none":
-            trouble = _worthless(one, world.control(one, number))
-        counted[one.expected] += 1
+        outcome = world.attempt(attempt, number)
+        trouble = _trouble(attempt, outcome)
+        if controls and not trouble and attempt.control != "none":
+            trouble = _worthless(attempt, world.control(attempt, number))
+        counted[attempt.expected] += 1
         if trouble:
-            wrong.append(f"{number} {one.text}\n    {trouble}")
+            wrong.append(f"{number} {attempt.text}\n    {trouble}")
     assert not wrong, f"{len(wrong)} of {counted.total()}:\n" + "\n".join(wrong)
     assert counted.total() >= 200
 
@@ -185,5 +185,5 @@ def test_what_stays_out_of_reach_is_said_in_the_same_words() -> None:
     lines = out_of_reach()
     assert sorted(lines) == sorted(PASSES)
     for name in ("threat-model.md", "spark.md"):
-        said = " ".join((DOCUMENTS / name).read_text().split())
-        assert [line for line in lines if line not in said] == []
+        page_text = " ".join((DOCUMENTS / name).read_text().split())
+        assert [line for line in lines if line not in page_text] == []

@@ -59,8 +59,8 @@ def master(tmp_path_factory: pytest.TempPathFactory, java: str) -> Iterator[str]
     command = [sys.executable, str(ROOT / "scripts" / "cluster.py"), "--workers", "2", "--port", str(port)]
     process = subprocess.Popen([*command, "--folder", str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    told = process.stdout.readline()
-    yield told.strip().removeprefix("SPARK_MASTER=")
+    line = process.stdout.readline()
+    yield line.strip().removeprefix("SPARK_MASTER=")
     process.terminate()
     process.stdout.close()
     assert process.wait(120) == 0
@@ -200,9 +200,9 @@ def test_effective_access_is_the_same_there_and_here(
         stderr=subprocess.PIPE,
         text=True,
     )
-    told = {}
+    results = {}
     for name, process in (("there", submitted), ("here", started)):
         out, trouble = process.communicate(timeout=600)
         assert process.returncode == 0, out[-2000:] + trouble[-2000:]
-        told[name] = json.loads((tmp_path / name / "summary.json").read_text())
-    assert told["there"] == told["here"] and told["there"]["sampled"] > 0
+        results[name] = json.loads((tmp_path / name / "summary.json").read_text())
+    assert results["there"] == results["here"] and results["there"]["sampled"] > 0

@@ -36,8 +36,8 @@ def site(transactional_db: None) -> Iterator[Site]:
 
 
 def block(language: str) -> str:
-    [found] = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.S | re.M)
-    return str(found)
+    [code] = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.S | re.M)
+    return str(code)
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +90,11 @@ def test_no_answer_is_no_yes(gate: Any, site: Site) -> None:
 def test_the_commands_of_the_page_tell_the_same(site: Site) -> None:
     token = tokens.create(admitted_service("flink"), scopes=("check",))
     commands = block("sh").replace("prod/", "demo/")
-    told = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", commands],
         check=True,
         capture_output=True,
         text=True,
         env={**os.environ, "LAKEWARDEN_URL": site.url, "LAKEWARDEN_TOKEN": token},
     ).stdout
-    assert re.findall(r'"decision": ?(true|false)', told) == ["true", "true", "false"]
+    assert re.findall(r'"decision": ?(true|false)', process) == ["true", "true", "false"]

@@ -171,7 +171,7 @@ def test_a_table_made_with_a_connector_is_refused_when_made_and_when_read(
 def test_nothing_runs_over_a_connection_that_is_refused(program: Program, plain: Any, way: str) -> None:
     writes = 'INSERT INTO "sales"."written" VALUES (1)'
     given = {"url": URL, "driver": DERBY, "dbtable": "SYSIBM.SYSDUMMY1", "sessionInitStatement": writes}
-    said = ", ".join(f"{name} '{value}'" for name, value in given.items())
+    settings_text = ", ".join(f"{name} '{value}'" for name, value in given.items())
     provider = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider"
 
     def read(spark: Any) -> Any:
@@ -183,7 +183,7 @@ def test_nothing_runs_over_a_connection_that_is_refused(program: Program, plain:
         return spark.read.format("jdbc" if way == "load" else provider).options(**given).load()
 
     plain.sql("CREATE TABLE IF NOT EXISTS pg.sales.written (id INT)")
-    plain.sql(f"CREATE TABLE IF NOT EXISTS hr.connected_table USING jdbc OPTIONS ({said})")
+    plain.sql(f"CREATE TABLE IF NOT EXISTS hr.connected_table USING jdbc OPTIONS ({settings_text})")
     plain.sql("CREATE VIEW IF NOT EXISTS hr.connected_view AS SELECT 1 AS a")
     if way == "view":
         plain.sql("ALTER VIEW hr.connected_view AS SELECT * FROM hr.connected_table")

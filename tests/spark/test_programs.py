@@ -195,11 +195,11 @@ def test_a_script_runs_as_far_as_it_may(program: Program, since: Callable[[str],
 
 def test_other_sessions_and_threads(program: Program) -> None:
     spark = program.may("")
-    found: list[set[str]] = []
-    thread = threading.Thread(target=lambda: found.append(refused(lambda: spark.table("hr.emp"))))
+    names: list[set[str]] = []
+    thread = threading.Thread(target=lambda: names.append(refused(lambda: spark.table("hr.emp"))))
     thread.start()
     thread.join()
-    assert found == [{EMP}]
+    assert names == [{EMP}]
     assert refused(lambda: spark.newSession().table("hr.emp")) == {EMP}
     from pyspark.sql import SparkSession
 

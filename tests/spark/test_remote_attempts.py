@@ -27,7 +27,7 @@ owner metalake demo
 place @base fileset fs.area.base
 place @house/hx_shop.db/secret table lake.hx_shop.secret
 """
-SAYABLE = [(number, one) for number, one in enumerate(attempts()) if not one.not_remote]
+SAYABLE = [(number, attempt) for number, attempt in enumerate(attempts()) if not attempt.not_remote]
 
 
 class Remote:
@@ -107,10 +107,10 @@ def world(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World
 
 def test_each_comes_to_what_the_table_says(world: World) -> None:
     wrong = []
-    for number, one in SAYABLE:
-        outcome = world.ana.say(filled(one.text, world.places, f"_r{number}"))
-        if trouble := _trouble(one, outcome):
-            wrong.append(f"{number} {one.text}\n    {trouble}")
+    for number, attempt in SAYABLE:
+        outcome = world.ana.say(filled(attempt.text, world.places, f"_r{number}"))
+        if trouble := _trouble(attempt, outcome):
+            wrong.append(f"{number} {attempt.text}\n    {trouble}")
     assert not wrong, f"{len(wrong)} of {len(SAYABLE)}:\n" + "\n".join(wrong)
     assert len(SAYABLE) >= 300
 

@@ -98,12 +98,12 @@ def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFacto
     settings, catalogs = {"spark.sql.warehouse.dir": str(home)}, {"spark_catalog": "demo/lake"}
     with connect_server(console, home, settings, catalogs, free_port()) as address:
         yield address
-    told = {
+    uses = {
         (use["principal"], use["resource"], use["executed"])
         for body in console.reports
         for use in body["uses"]
     }
-    assert told == {("user:ana", "table:demo/lake.hr.emp", True)}
+    assert uses == {("user:ana", "table:demo/lake.hr.emp", True)}
 
 
 def client(server: str, lake: Path, user: str) -> dict[str, str]:
@@ -152,15 +152,15 @@ def test_no_secret_of_the_server_is_within_reach_of_a_client(told: dict[str, str
 
 
 def test_somebody_the_console_does_not_know_is_refused(server: str, lake: Path) -> None:
-    told = client(server, lake, "mallory")
-    assert {deed for deed, said in told.items() if said.startswith("=")} == set()
-    assert "403" in told["read"]
+    results = client(server, lake, "mallory")
+    assert {deed for deed, outcome in results.items() if outcome.startswith("=")} == set()
+    assert "403" in results["read"]
 
 
 def test_no_user_no_access(server: str, lake: Path) -> None:
-    told = client(server, lake, "")
-    assert {deed for deed, said in told.items() if said.startswith("=")} == set()
-    assert "no user is known here, so nothing is allowed" in told["own"]
+    results = client(server, lake, "")
+    assert {deed for deed, outcome in results.items() if outcome.startswith("=")} == set()
+    assert "no user is known here, so nothing is allowed" in results["own"]
 
 
 def test_it_does_not_start_without_a_console(tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ def test_it_does_not_start_with_a_secret_that_clients_could_read(
     monkeypatch.setenv("LAKEWARDEN_URL", console.url)
     monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
     assert main(["connect-server", "--realm", "demo", "--port", "0", "--conf", setting]) == 2
-    said = capsys.readouterr().err
-    assert f"every client could read the setting {setting.partition('=')[0]}:" in said
-    assert "password file" in said
-    assert "s3cret" not in said
-    assert said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert f"every client could read the setting {setting.partition('=')[0]}:" in errors
+    assert "password file" in errors
+    assert "s3cret" not in errors
+    assert errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -253,6 +253,6 @@ def test_what_keeps_it_from_starting_is_told_in_a_line(
     if port == "taken":
         port = str(console.server_address[1])
     assert main(["connect-server", "--realm", "demo", "--port", port]) == 2
-    said = capsys.readouterr().err
-    assert told in said
-    assert said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert told in errors
+    assert errors.count("\n") == 1

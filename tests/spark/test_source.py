@@ -48,11 +48,11 @@ def shop(site: Site) -> Shop:
     shop = make_shop()
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
-    told = [
+    reports = [
         uses.ReportedUse(user("ana"), shop.tables[table], "read", True, timezone.now())
         for table in ("orders", "items")
     ]
-    uses.take(shop.realm.realm_id, user("ana"), "run", told)
+    uses.take(shop.realm.realm_id, user("ana"), "run", reports)
     return shop
 
 
@@ -92,8 +92,8 @@ def test_every_view_is_read_whole(load: Load, shop: Shop) -> None:
 
 
 def test_the_page_says_which_columns_there_are() -> None:
-    told = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| .*`(?:check|audit)` \|$", DOCUMENT, re.M)
-    assert {name: columns.split(", ") for name, columns in told} == {
+    documented_columns = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| .*`(?:check|audit)` \|$", DOCUMENT, re.M)
+    assert {name: columns.split(", ") for name, columns in documented_columns} == {
         name: list(columns) for name, columns in data_views.VIEWS.items()
     }
 
@@ -139,15 +139,15 @@ def test_filters_are_asked_of_the_console(load: Load, monkeypatch: pytest.Monkey
 
     monkeypatch.setitem(VIEWS, "grants", replace(VIEWS["grants"], rows=rows))
     wanted = "privilege IN ('USE_SCHEMA', 'SELECT_TABLE') AND effect = 'allow' AND object LIKE '%sales%'"
-    found = {}
+    filters = {}
     for setting in ("true", "false"):
         load.session.conf.set(PUSHED, setting)  # type: ignore[attr-defined]
         asked.clear()
         frame = load("grants", splits=1).where(wanted)
-        found[setting] = sorted(map(str, frame.collect()))
+        filters[setting] = sorted(map(str, frame.collect()))
         pushed = {"effect": ["allow"], "privilege": ["SELECT_TABLE", "USE_SCHEMA"]}
         assert asked == [pushed if setting == "true" else {}]
-    assert found["true"] == found["false"] and len(found["true"]) == 2
+    assert filters["true"] == filters["false"] and len(filters["true"]) == 2
 
 
 WRONG = [
@@ -167,12 +167,12 @@ WRONG = [
 
 def test_what_cannot_be_read_is_told_with_a_code(load: Load, site: Site) -> None:
     good = {"url": site.url, "token": token("user", "marek"), "realm": "demo", "view": "grants"}
-    for options, told in WRONG:
+    for options, code in WRONG:
         with pytest.raises(ReadingFailed) as failed:
             data_source_reader.planned(ReadOptions.read({**good, **options}))
-        assert str(failed.value).startswith(told), options
-    for options, told in WRONG[:1] + WRONG[6:7]:
-        with pytest.raises(Exception, match=told):
+        assert str(failed.value).startswith(code), options
+    for options, code in WRONG[:1] + WRONG[6:7]:
+        with pytest.raises(Exception, match=code):
             load(**{"view": "grants", **options})
 
 

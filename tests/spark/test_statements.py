@@ -27,7 +27,7 @@ def folders(plain: Any, place: Path) -> dict[str, str]:
 
 def in_folders(text: str, folders: dict[str, str]) -> str:
     """The text with the folders that `T/` and `U/` stand for."""
-    return re.sub(r"(?<![\w/])[TU]/", lambda found: folders[found[0]], text)
+    return re.sub(r"(?<![\w/])[TU]/", lambda match: folders[match[0]], text)
 
 
 def facts(right: str, folders: dict[str, str]) -> str:

@@ -63,8 +63,8 @@ def test_the_walk(demo: Path, live_server: Any, java: str, tmp_path: Path) -> No
     refused = run(live_server.url, demo, tmp_path)
     assert refused.returncode == 1
     assert refused.stdout == ""
-    told = refused.stderr[refused.stderr.index("access denied") :]
-    assert told.replace(live_server.url, "http://127.0.0.1:8000") in DOCUMENT
+    message = refused.stderr[refused.stderr.index("access denied") :]
+    assert message.replace(live_server.url, "http://127.0.0.1:8000") in DOCUMENT
 
     orders, customers = the("table", "lake.sales.orders"), the("table", "lake.sales.customers")
     for table in (orders, customers):

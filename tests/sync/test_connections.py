@@ -85,10 +85,10 @@ def test_no_files_of_this_machine_are_opened(settings: Settings, option: str) ->
 def test_what_is_no_url_is_said_without_the_password(settings: Settings, url: str) -> None:
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
     for look in (check_allowed, place_of):
-        with pytest.raises(Misconfigured) as told:
+        with pytest.raises(Misconfigured) as raised:
             look(url)
-        assert "sesame" not in str(told.value)
-        assert told.value.__cause__ is None
+        assert "sesame" not in str(raised.value)
+        assert raised.value.__cause__ is None
 
 
 @pytest.mark.parametrize("url", ["postgresql:///db", "postgresql://u@/db", "postgresql://u@127.0.0.1,/db"])

@@ -229,9 +229,9 @@ def test_a_table_dropped_and_made_again_inherits_nothing(governed: Backend, sour
     worker.deliver(governed)
     before = the("table", ORDERS).id
     source.run("DROP VIEW sales.top; DROP TABLE sales.orders; CREATE TABLE sales.orders (id int)")
-    found = discover_now(governed)
-    assert found.vanished == [ORDERS, "shop.sales.top"]
-    assert found.added == 1
+    discovery = discover_now(governed)
+    assert discovery.vanished == [ORDERS, "shop.sales.top"]
+    assert discovery.added == 1
     assert the("table", ORDERS).id != before
     worker.deliver(governed)
     assert not source.reads("ana")
@@ -313,9 +313,9 @@ def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(
     rewritten(Backend.objects.all(), sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
     with pytest.raises(SystemExit):
         call_command("sync", "demo/shop")
-    told = capsys.readouterr()
-    assert json.loads(told.out)["complete"] is False
-    assert "connect" in told.err
+    output = capsys.readouterr()
+    assert json.loads(output.out)["complete"] is False
+    assert "connect" in output.err
 
 
 def test_nothing_is_given_or_taken_by_facts_written_past_the_console(

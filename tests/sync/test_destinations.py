@@ -174,8 +174,8 @@ def test_libpq_gets_the_address_that_was_judged(names: Resolver, settings: Setti
     settings.LAKEWARDEN_CONNECT_ALLOW = ["10.0.0.0/8", "loopback"]
     names("db.example", ["10.0.0.7", "10.0.0.8"])
     names("db.example", [METADATA])
-    told = network().libpq({"host": "db.example,127.0.0.1", "port": "5433,5434"})
-    assert told == {
+    parameters = network().libpq({"host": "db.example,127.0.0.1", "port": "5433,5434"})
+    assert parameters == {
         "host": "db.example,db.example,127.0.0.1",
         "hostaddr": "10.0.0.7,10.0.0.8,127.0.0.1",
         "port": "5433,5433,5434",

@@ -72,8 +72,8 @@ def test_an_object_registered_by_hand_is_what_the_source_has_under_that_name(
     source.run(
         "CREATE TABLE stock.parcels (id int); CREATE SCHEMA returns; CREATE TABLE returns.labels (id int)"
     )
-    found = discover_now(governed)
-    assert (found.taken_up, found.added) == (2, 1)
+    discovery = discover_now(governed)
+    assert (discovery.taken_up, discovery.added) == (2, 1)
     assert the("table", "shop.stock.parcels").id == by_hand.id
     assert the("table", "shop.returns.labels").lineage[-2] == schema.id
     source.run("ALTER TABLE stock.parcels RENAME TO boxes")

@@ -86,8 +86,8 @@ def says_in_sync(olivia: Client, row: Backend) -> bool:
     """Whether anything that people or programs read calls the backend equal to what is decided."""
     page = olivia.get(f"/sync/{row.pk}").content.decode()
     ready = olivia.get("/health/ready").content.decode()
-    told = read_metrics(olivia)[f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}}'] == 1
-    return told and ">In sync<" in page and "nothing waits" in ready
+    state = read_metrics(olivia)[f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}}'] == 1
+    return state and ">In sync<" in page and "nothing waits" in ready
 
 
 def never_false(olivia: Client, source: Source) -> None:

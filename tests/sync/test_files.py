@@ -46,12 +46,12 @@ def governed(db: None, lake: PosixSite, settings: Any) -> Backend:
     root = a_metalake()
     a_person(ANA)
     admit(root, "olivia", ANA, LEGACY)
-    said = StringIO()
-    call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=said)
-    assert "ok: it keeps access lists (acl)" in said.getvalue()
-    said = StringIO()
-    call_command("discover", "demo/lake", stdout=said)
-    assert "4 objects, 3 new" in said.getvalue()
+    output = StringIO()
+    call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=output)
+    assert "ok: it keeps access lists (acl)" in output.getvalue()
+    output = StringIO()
+    call_command("discover", "demo/lake", stdout=output)
+    assert "4 objects, 3 new" in output.getvalue()
     owned(the("schema", "lake.crm"), "olivia")
     a_role(
         root,
@@ -115,9 +115,9 @@ def test_a_hand_made_entry_appears_and_is_adopted_without_a_gap(governed: Backen
     settled(governed)
     setfacl("-R", "-m", f"u:{LEGACY}:rX", calls)
     settled(governed)
-    found = BackendFinding.objects.filter(kind="foreign", holder=LEGACY).order_by("what")
-    assert [(item.what, item.place) for item in found] == [("ENTER", "crm.calls"), ("READ", "crm.calls")]
-    foreign_rights.adopt(found.get(what="READ").pk, by=acting("olivia"))
+    findings = BackendFinding.objects.filter(kind="foreign", holder=LEGACY).order_by("what")
+    assert [(item.what, item.place) for item in findings] == [("ENTER", "crm.calls"), ("READ", "crm.calls")]
+    foreign_rights.adopt(findings.get(what="READ").pk, by=acting("olivia"))
     settled(governed)
     assert as_person(LEGACY, reads(calls))
     revoke("READ_FILESET", LEGACY)
@@ -172,10 +172,10 @@ def test_a_fileset_with_a_location_of_its_own_is_kept_there(governed: Backend, l
 
 def test_the_operator_names_the_folders_that_may_be_connected(db: None, lake: PosixSite) -> None:
     a_metalake()
-    said = StringIO()
+    output = StringIO()
     with pytest.raises(SystemExit):
-        call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=said, stderr=said)
-    assert "is not below a folder in LAKEWARDEN_CONNECT_ALLOW" in said.getvalue()
+        call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=output, stderr=output)
+    assert "is not below a folder in LAKEWARDEN_CONNECT_ALLOW" in output.getvalue()
     assert not Backend.objects.exists()
 
 

@@ -96,8 +96,8 @@ def test_a_folder_that_was_made_anew_is_not_the_registered_one(ana: Client, lake
     assert refused(ana, CALLS)[0] == 404
     calls.mkdir()
     (calls / "other").write_bytes(b"")
-    status, told = refused(ana, CALLS)
-    assert status == 404 and "not the one that was registered" in told
+    status, body = refused(ana, CALLS)
+    assert status == 404 and "not the one that was registered" in body
 
 
 def test_a_crowded_folder_is_refused_and_no_part_of_it_told(
@@ -106,13 +106,13 @@ def test_a_crowded_folder_is_refused_and_no_part_of_it_told(
     monkeypatch.setattr(files, "MOST_LISTED", 2)
     assert len(names(ana)) == 2
     monkeypatch.setattr(files, "MOST_LISTED", 1)
-    status, told = refused(ana, CALLS)
-    assert status == 405 and "more than 1 files" in told
+    status, body = refused(ana, CALLS)
+    assert status == 405 and "more than 1 files" in body
 
 
 def test_what_is_not_connected_is_not_said_to_be_empty(db: None) -> None:
     [catalog] = under(a_metalake(), "catalog", "lake")
     [schema] = under(catalog, "schema", "crm")
     under(schema, "fileset", "calls")
-    status, told = refused(caller("marek"), CALLS)
-    assert status == 405 and "not connected to a tree of files" in told
+    status, body = refused(caller("marek"), CALLS)
+    assert status == 405 and "not connected to a tree of files" in body

@@ -208,8 +208,8 @@ def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend
     assert events.count() == 2
     assert all("legacy" not in str(event.data) for event in events)
     seen = history.sight(people.ensure("user", "olivia"), [the("metalake")])
-    told = [line.text for entry in history.page(Filter(), seen).entries for line in entry.lines]
-    assert any(text.startswith("had SELECT on shop.sales.orders revoked from legacy in") for text in told)
+    texts = [line.text for entry in history.page(Filter(), seen).entries for line in entry.lines]
+    assert any(text.startswith("had SELECT on shop.sales.orders revoked from legacy in") for text in texts)
 
 
 def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, source: Source) -> None:

@@ -133,11 +133,11 @@ def test_where_there_are_no_roles_each_person_has_their_own_rights(governed: Bac
 
 def test_objects_with_a_place_of_their_own_are_told_to_what_is_placed(governed: Backend) -> None:
     orders, items, catalog = the("table", "shop.sales.orders"), the("table", "shop.stock.items"), None
-    for one, content in (
+    for name, content in (
         (orders, {"properties": {"location": "file:/srv/lake/orders"}}),
         (items, {"storageLocations": {"b": "file:/srv/b", "a": "file:/srv/a"}}),
     ):
-        Detail.objects.filter(securable=one.id).update(content=content)
+        Detail.objects.filter(securable=name.id).update(content=content)
     catalog = node(governed.catalog_id)
     assert catalog is not None
     assert places(catalog, kinds.get("postgresql")) == {
@@ -213,9 +213,9 @@ def test_a_plain_url_is_read_as_it_is_written(url: str, told: dict[str, Any]) ->
     "url", ["https://u:sesame@h:port/", "https://u:sesame@[::1/", "https://a\\@sesame/", "https://h /sesame"]
 )
 def test_a_url_that_is_none_is_refused_without_its_secret(url: str) -> None:
-    with pytest.raises(Misconfigured) as told:
+    with pytest.raises(Misconfigured) as raised:
         plain_parts(url)
-    assert "sesame" not in str(told.value)
+    assert "sesame" not in str(raised.value)
 
 
 @pytest.mark.parametrize(("policy", "fits"), [("3.5", False), ("4.3", True)])

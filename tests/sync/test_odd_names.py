@@ -22,13 +22,13 @@ def test_one_odd_name_stops_nothing(governed: Backend, source: Source, odd: str)
     try:
         source.run(odd)
         source.run("CREATE TABLE stock.plain (id int)")
-        found = discover_now(governed)
+        discovery = discover_now(governed)
         assert the("table", "shop.stock.plain")
         left_out = {SCHEMA: 2, TABLE: 1}.get(odd, 0)
-        assert len(found.left_out) == left_out
+        assert len(discovery.left_out) == left_out
         worker.look(governed, whole=True)
-        told = BackendFinding.objects.filter(kind="unknown", what__contains="cannot be governed")
-        assert told.count() == left_out
+        findings = BackendFinding.objects.filter(kind="unknown", what__contains="cannot be governed")
+        assert findings.count() == left_out
     finally:
         source.run('DROP TABLE IF EXISTS stock.owned; DROP SCHEMA IF EXISTS "sk\nl" CASCADE')
         if odd is LOGIN:
@@ -47,8 +47,8 @@ def test_what_is_left_out_is_told_escaped(governed: Backend, source: Source) -> 
 def test_a_renamed_one_keeps_its_rights_until_its_name_is_taken(governed: Backend, source: Source) -> None:
     before = the("table", "shop.stock.items")
     source.run('ALTER TABLE stock.items RENAME TO "it\nems"')
-    found = discover_now(governed)
-    assert (found.vanished, len(found.left_out)) == ([], 1)
+    discovery = discover_now(governed)
+    assert (discovery.vanished, len(discovery.left_out)) == ([], 1)
     assert the("table", "shop.stock.items") == before
     source.run("CREATE TABLE stock.items (id int)")
     discover_now(governed)

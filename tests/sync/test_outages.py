@@ -123,14 +123,14 @@ def test_a_server_that_answers_nobody_is_not_answering_everywhere(
         patch.setattr(postgresql_client, "_CONNECT_SECONDS", 2)
         tasks.look(row.pk)
     assert Backend.objects.get().state == "silent"
-    told = Notice.objects.filter(kind="sync.silent", recipient__name="olivia")
-    assert told.get().done is None
+    notices = Notice.objects.filter(kind="sync.silent", recipient__name="olivia")
+    assert notices.get().done is None
     assert "does not answer" in client.get("/").content.decode()
     assert "Not answering" in client.get(f"/sync/{row.pk}").content.decode()
     line.become("pass")
     tasks.look(row.pk)
     assert Backend.objects.get().state == "in_sync"
-    assert told.get().done is not None
+    assert notices.get().done is not None
 
 
 def test_a_revocation_that_is_overdue_is_told_until_it_is_applied(line: Proxy, source: Source) -> None:
@@ -139,16 +139,16 @@ def test_a_revocation_that_is_overdue_is_told_until_it_is_applied(line: Proxy, s
     line.become("refuse")
     revoke()
     worker.deliver(Backend.objects.get())
-    told = Notice.objects.filter(kind="sync.overdue", recipient__name="olivia")
+    notices = Notice.objects.filter(kind="sync.overdue", recipient__name="olivia")
     alerts.look_at_overdue(timezone.now())
-    assert not told.exists()
+    assert not notices.exists()
     alerts.look_at_overdue(timezone.now() + timedelta(seconds=90))
-    assert told.get().done is None
+    assert notices.get().done is None
     line.become("pass")
     OutboxEntry.objects.update(due=timezone.now())
     tasks.deliver(Backend.objects.get().pk)
     alerts.look_at_overdue(timezone.now() + timedelta(seconds=90))
-    assert told.get().done is not None
+    assert notices.get().done is not None
     assert not source.reads("ana")
 
 

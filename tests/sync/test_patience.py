@@ -123,7 +123,7 @@ def test_what_is_left_of_a_role_whose_people_wait_is_no_news(
     stubborn.error = Misconfigured("not the owner")
     looked(governed)
     assert source.reads("olivia", "sales.orders")
-    found = BackendFinding.objects.filter(backend=governed, kind="extra").exclude(type="")
-    assert not found.exists(), [(item.holder, item.what, item.place) for item in found]
+    findings = BackendFinding.objects.filter(backend=governed, kind="extra").exclude(type="")
+    assert not findings.exists(), [(item.holder, item.what, item.place) for item in findings]
     missing = BackendFinding.objects.filter(backend=governed, kind="missing", place="sales.boxes")
     assert missing.exists()

@@ -80,9 +80,9 @@ def reads(site: RangerSite, *names: str) -> dict[str, set[str]]:
     plugin = Plugin(site.server, site.service).load()
     return {
         name: {
-            one
-            for one in ("orders", "customers", "refunds")
-            if plugin.allows(name, "select", {"database": "sales", "table": one, "column": "id"})
+            table
+            for table in ("orders", "customers", "refunds")
+            if plugin.allows(name, "select", {"database": "sales", "table": table, "column": "id"})
         }
         for name in names
     }
@@ -200,8 +200,8 @@ def test_what_is_given_on_several_objects_at_once_is_refused_in_words(
     both = {**table("sales", "orders"), "table": {"values": ["orders", "customers"]}}
     site.policy("both", both, item("select", users=["legacy"]))
     worker.look(governed)
-    found = BackendFinding.objects.get(kind="foreign", place="sales.orders")
-    foreign_rights.revoke(found.pk, by=acting("olivia"))
+    finding = BackendFinding.objects.get(kind="foreign", place="sales.orders")
+    foreign_rights.revoke(finding.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert "gives this on 2 objects" in ForeignOrder.objects.get().error
     assert reads(site, "legacy") == {"legacy": {"orders", "customers"}}
@@ -265,7 +265,7 @@ def differing(row: Backend, site: RangerSite) -> list[str]:
     catalog, now = node(row.catalog_id), timezone.now()
     assert isinstance(catalog, Node)
     plugin, root = Plugin(site.server, site.service).load(), the("metalake")
-    found = []
+    differences = []
     for name in NAMES:
         slice_ = slices.current(people.ensure("user", name), root, now=now)
         for (type_, full), path in PLACES.items():
@@ -274,10 +274,10 @@ def differing(row: Backend, site: RangerSite) -> list[str]:
                 kind = "table" if type_ == "view" else type_
                 words = site.type.rights.get((privilege, kind), ())
                 law = engine.decide(slice_, operation, place.levels, now=now.timestamp())
-                said = all(_says(plugin, site, name, Right(kind, path, word)) for word in words)
-                if words and bool(law) != said:
-                    found.append(f"{name} {operation} on {full}: {law.reason}, {said}")
-    return found
+                allowed = all(_says(plugin, site, name, Right(kind, path, word)) for word in words)
+                if words and bool(law) != allowed:
+                    differences.append(f"{name} {operation} on {full}: {law.reason}, {allowed}")
+    return differences
 
 
 def _says(plugin: Plugin, site: RangerSite, name: str, right: Right) -> bool:
@@ -379,7 +379,9 @@ def test_roles_are_mirrored_where_that_gives_the_laws_answer(
     assert reads(site, "carl") == {"carl": read}
     there = site.server.roles()
     keys = {
-        role["options"]["lakewarden"] for role in there if any(one["name"] == "carl" for one in role["users"])
+        role["options"]["lakewarden"]
+        for role in there
+        if any(user["name"] == "carl" for user in role["users"])
     }
     assert {key.split(":")[0] + ":" for key in keys} == {by}
 
@@ -394,6 +396,6 @@ def test_names_that_differ_in_case_alone_get_nothing_and_are_named(db: None, sit
     a_role(root, "r", *way, "allow SELECT_TABLE on schema shop.sales", held_by=("carl",))
     report = worker.deliver(row)
     assert report is not None
-    told = BackendFinding.objects.filter(kind="unknown").values_list("what", flat=True)
-    assert {text.split(" is not written")[0] for text in told} == {"sales.orders", "sales.ORDERS"}
+    findings = BackendFinding.objects.filter(kind="unknown").values_list("what", flat=True)
+    assert {text.split(" is not written")[0] for text in findings} == {"sales.orders", "sales.ORDERS"}
     assert reads(site, "carl") == {"carl": {"customers", "refunds"}}

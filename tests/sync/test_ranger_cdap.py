@@ -98,16 +98,16 @@ def lineage(root: Node, entity: str) -> Lineage:
 
 def differing(root: Node, site: RangerSite) -> list[str]:
     plugin, now = Plugin(site.server, site.service).load(), timezone.now()
-    found = []
+    differences = []
     for name in NAMES:
         slice_ = slices.current(a_person(name), root, now=now)
         for entity in ENTITIES:
             for privilege in PRIVILEGES:
                 law = engine.permitted(slice_, privilege, lineage(root, entity), now=now.timestamp())
-                said = plugin.allows(name, privilege.lower(), resource(entity))
-                if law != said:
-                    found.append(f"{name} {privilege} on {entity}: {law}, {said}")
-    return found
+                allowed = plugin.allows(name, privilege.lower(), resource(entity))
+                if law != allowed:
+                    differences.append(f"{name} {privilege} on {entity}: {law}, {allowed}")
+    return differences
 
 
 @pytest.mark.seed("S1-161")
@@ -135,7 +135,7 @@ def test_all_datasets_of_a_namespace_are_not_the_namespace(root: Node, site: Ran
 
 
 def on_orders(site: RangerSite) -> dict[str, object]:
-    return next(one for name, one in site.policies().items() if name.endswith(" cdap.sales.orders"))
+    return next(policy for name, policy in site.policies().items() if name.endswith(" cdap.sales.orders"))
 
 
 def test_who_was_added_by_hand_to_what_is_ours_goes(root: Node, site: RangerSite) -> None:
@@ -147,7 +147,7 @@ def test_who_was_added_by_hand_to_what_is_ours_goes(root: Node, site: RangerSite
     site.server.put_policy({**ours, "policyItems": by_hand})
     deliver(row)
     [left] = on_orders(site)["policyItems"]  # type: ignore[misc]
-    assert (left["users"], {one["type"] for one in left["accesses"]}) == (["ana"], {"read", "write"})
+    assert (left["users"], {access["type"] for access in left["accesses"]}) == (["ana"], {"read", "write"})
 
 
 def test_another_generation_is_refused_in_words(

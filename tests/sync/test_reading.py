@@ -82,12 +82,12 @@ def test_whose_things_are_there_is_a_suggestion_that_is_taken_over_by_a_decision
     before = Ownership.objects.count()
     discover_now(governed)
     assert Ownership.objects.count() == before
-    told = {
+    suggestions = {
         suggestion.name: (suggestion.objects, suggestion.left, suggestion.who and suggestion.who.name)
         for suggestion in owners.suggestions(governed, 9)
     }
-    assert told["mia"] == (3, 2, "mia")  # what lies in mia's schema goes with it
-    assert told["postgres"][2] is None
+    assert suggestions["mia"] == (3, 2, "mia")  # what lies in mia's schema goes with it
+    assert suggestions["postgres"][2] is None
     with pytest.raises(Invalid, match="Nobody called postgres"):
         owners.adopt(governed, "postgres", by=acting("marek"))
     with pytest.raises(Refused):

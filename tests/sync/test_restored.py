@@ -70,17 +70,17 @@ def test_on_a_copy_nothing_is_given_out_until_somebody_has_seen_the_plan(
 
 def test_a_dry_run_changes_no_setting(revoked_since: Backend) -> None:
     put_back()
-    said = StringIO()
+    output = StringIO()
     with pytest.raises(SystemExit):
-        call_command("sync", "demo/shop", "--dry-run", stdout=said)
-    assert json.loads(said.getvalue())["applied"] == 0
+        call_command("sync", "demo/shop", "--dry-run", stdout=output)
+    assert json.loads(output.getvalue())["applied"] == 0
     assert Backend.objects.get().policy == "repair"
 
 
 def test_an_operator_can_say_so(revoked_since: Backend, source: Source) -> None:
-    said = StringIO()
-    call_command("restored", stdout=said)
-    assert said.getvalue().startswith("1 backends only report")
+    output = StringIO()
+    call_command("restored", stdout=output)
+    assert output.getvalue().startswith("1 backends only report")
     tasks.look(revoked_since.pk)
     assert not source.reads("ana")
 

@@ -36,8 +36,8 @@ SHARED: dict[str, Any] = {"shared": True, "reason": "a second law for a while"}
 
 
 def connected(root: Any, name: str, source: Source, by: Actor = BY, **more: Any) -> Backend:
-    found = tried("postgresql", source.url(), realm=root.name)
-    more = {"policy": "repair", "source": found.source, **more}
+    trial = tried("postgresql", source.url(), realm=root.name)
+    more = {"policy": "repair", "source": trial.source, **more}
     return registration.connect(root, name, "postgresql", source.url(), by=by, authority=AUTHORITY, **more)
 
 
@@ -116,8 +116,8 @@ def test_another_spelling_is_the_same_source(db: None, source: Source, tmp_path:
         quote(str(source.server.socket_dir), safe=""), quote(f"{tmp_path}/link", safe="")
     )
     assert url != source.url()
-    found = tried("postgresql", url, realm="zebra")
-    assert found.source and sources.others(found.source, None)
+    trial = tried("postgresql", url, realm="zebra")
+    assert trial.source and sources.others(trial.source, None)
 
 
 def test_a_second_one_takes_a_word_with_a_reason_of_who_runs_the_site(
@@ -185,8 +185,8 @@ def test_what_somebody_connects_who_does_not_run_the_site_only_reports(
     )
     row.refresh_from_db()
     assert not row.awaits and not only_reports(row)
-    told = Event.objects.get(kind="backend.agreed")
-    assert told.change.reason == "the shop's own people asked"
+    event = Event.objects.get(kind="backend.agreed")
+    assert event.change.reason == "the shop's own people asked"
     with pytest.raises(Conflict):
         operations.agree(row, by=acting("sam"), reason="again", digest=operations.likeness(row))
     # the same system, agreed to before: a new password is no new connection

@@ -15,8 +15,8 @@ ORDERS = "shop.sales.orders"
 
 
 def of(backend: Backend, *names: str) -> tuple[int, int, tuple[str, ...], tuple[str, ...]]:
-    found = status_on(backend, the("table", ORDERS), names)
-    return found.applied, found.of, found.waiting, found.without_login
+    status = status_on(backend, the("table", ORDERS), names)
+    return status.applied, status.of, status.waiting, status.without_login
 
 
 def test_all_who_have_it_out_there_are_counted(governed: Backend) -> None:
@@ -60,5 +60,5 @@ def test_what_is_given_on_one_table_says_nothing_of_another(governed: Backend) -
     )
     grants.add(wish, by=acting("olivia"))
     worker.look(Backend.objects.get())
-    found = status_on(governed, the("table", "shop.sales.customers"), ["mia"])
-    assert found.waiting == ("mia",)
+    status = status_on(governed, the("table", "shop.sales.customers"), ["mia"])
+    assert status.waiting == ("mia",)

@@ -15,9 +15,9 @@ from tests.sync.conftest import Source
 
 
 def test_what_answers_is_told_from_what_does_not(db: None, source: Source) -> None:
-    found = tried("postgresql", source.url(), realm="demo")
-    assert found.reached
-    assert "connected to database governed" in found.findings[0].text
+    trial = tried("postgresql", source.url(), realm="demo")
+    assert trial.reached
+    assert "connected to database governed" in trial.findings[0].text
     silent = tried("postgresql", "postgresql://nobody@127.0.0.1:1/nothing", realm="demo")
     assert not silent.reached
     assert silent.findings[0].text

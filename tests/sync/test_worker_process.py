@@ -60,10 +60,10 @@ class Worker:
 
 @pytest.fixture
 def worker(transactional_db: None, redis_url: str) -> Iterator[Worker]:
-    one = Worker(redis_url)
-    one.start()
-    yield one
-    one.kill()
+    process = Worker(redis_url)
+    process.start()
+    yield process
+    process.kill()
 
 
 def give() -> None:

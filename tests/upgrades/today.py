@@ -33,9 +33,9 @@ ASKER = "upgrades"
 
 def run(*words: str, **options: Any) -> str:
     """What a command says.  A command that fails ends this."""
-    said = StringIO()
-    call_command(*words, stdout=said, **options)
-    return said.getvalue().strip()
+    output = StringIO()
+    call_command(*words, stdout=output, **options)
+    return output.getvalue().strip()
 
 
 def decisions() -> Iterator[tuple[str, list[str]]]:

@@ -66,7 +66,7 @@ class _Draft(Surface):
             return _problem(exc.status, str(exc), ERROR + exc.name)
         if isinstance(exc, PolicyError):
             return _problem(_STATUS_OF.get(type(exc), 400), str(exc))
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         response = _problem(status, text)
         for name, value in headers.items():
             response.headers[name] = value
@@ -74,11 +74,11 @@ class _Draft(Surface):
 
     def handle(self, number: int, status: int) -> HttpResponse:
         seen = visibility.get(number, self.caller.principal)
-        found = _task(seen, self.request)
-        response = respond(found, status)
-        if found["task"]["status"] == "pending":
+        task = _task(seen, self.request)
+        response = respond(task, status)
+        if task["task"]["status"] == "pending":
             response.headers["Retry-After"] = str(POLL)
-        response.headers["Location"] = found["task"]["status_endpoint"]
+        response.headers["Location"] = task["task"]["status_endpoint"]
         return response
 
 
@@ -166,7 +166,7 @@ def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:
     came = [outcomes.standing(want, seen.parts) for want in seen.wants]
     status = _status(seen, came)
     decided = sum(part.state not in ("asked", "asked_back") for part in seen.parts)
-    found: dict[str, Any] = {
+    task_body: dict[str, Any] = {
         "id": task,
         "status": status,
         "status_endpoint": f"{base}/{task}",
@@ -175,10 +175,12 @@ def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:
         "links": {"ticket": request.build_absolute_uri(f"/requests/{seen.request.pk}")},
     }
     if seen.mine and status == "pending":
-        found["links"]["cancel"] = f"{base}/{task}/cancel"
+        task_body["links"]["cancel"] = f"{base}/{task}/cancel"
     if several:
-        found["items"] = [_item(seen, want, one) for want, one in zip(seen.wants, came, strict=True)]
-    answer: dict[str, Any] = {"task": found}
+        task_body["items"] = [
+            _item(seen, want, request) for want, request in zip(seen.wants, came, strict=True)
+        ]
+    answer: dict[str, Any] = {"task": task_body}
     if status == "approved" and not several:
         answer["result"] = _result(seen, seen.wants[0])
     return answer
@@ -195,14 +197,14 @@ def _status(seen: VisibleRequest, came: list[str]) -> str:
 def _item(seen: VisibleRequest, want: RequestWant, came: str) -> dict[str, Any]:
     words = {outcomes.GIVEN: "approved", outcomes.OPEN: "pending", outcomes.COMING: "pending"}
     status = words.get(came, STATUS.get(seen.request.state, "denied"))
-    found: dict[str, Any] = {
+    item: dict[str, Any] = {
         "resource": {"type": want.type, "id": want.name},
         "action": {"name": want.action},
         "status": "denied" if status in ("approved", "pending") and came == outcomes.FAILED else status,
     }
     if came == outcomes.GIVEN:
-        found["result"] = _result(seen, want)
-    return found
+        item["result"] = _result(seen, want)
+    return item
 
 
 def _result(seen: VisibleRequest, want: RequestWant) -> dict[str, Any]:

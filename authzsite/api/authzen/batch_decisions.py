@@ -171,16 +171,16 @@ class Inquiry:
         people = {case.subject.pk: case.subject for case in self.named if case.subject and case.subject.pk}
         people[self.asker.pk] = self.asker
         roots = {case.places[0].realm_id: case.places[0] for case in self.named if case.places}
-        asked: dict[int, dict[int, set[int]]] = {realm: {} for realm in roots}
+        actions: dict[int, dict[int, set[int]]] = {realm: {} for realm in roots}
         for case in self.named:
             keys = {key for place in case.places for key in place.lineage}
             for pk in {self.asker.pk, case.subject.pk if case.subject else None} if keys else ():
-                asked[case.places[0].realm_id].setdefault(pk or 0, set()).update(keys)
+                actions[case.places[0].realm_id].setdefault(pk or 0, set()).update(keys)
         return {
             (realm, pk): slice_
             for realm, root in roots.items()
             for pk, slice_ in slices.currents(
-                list(people.values()), root, now=self.now, objects=asked[realm]
+                list(people.values()), root, now=self.now, objects=actions[realm]
             ).items()
         }
 
@@ -188,10 +188,10 @@ class Inquiry:
         if not case.places or case.subject is None:
             return None
         realm = case.places[0].realm_id
-        known = self._slices.get((realm, case.subject.pk))
-        if known is None and case.subject.kind in BY_NAME:
-            known = self._strangers.get((realm, case.subject.name))
-        return known or self._without_facts(case.subject, self._slices[realm, self.asker.pk])
+        slice_ = self._slices.get((realm, case.subject.pk))
+        if slice_ is None and case.subject.kind in BY_NAME:
+            slice_ = self._strangers.get((realm, case.subject.name))
+        return slice_ or self._without_facts(case.subject, self._slices[realm, self.asker.pk])
 
     @cached_property
     def _strangers(self) -> dict[tuple[int, str], Slice]:

@@ -96,20 +96,20 @@ def _case(
     return Case(question, subject, ref, places, node)
 
 
-def _subjects(asker: Principal, asked: Sequence[Entity]) -> list[Principal | None]:
-    wanted = {(each.type, each.id) for each in asked if each.type in SUBJECTS}
-    known = _known(wanted - {(asker.kind, asker.name)}) | {(asker.kind, asker.name): asker}
-    strangers = {pair: Principal(kind=pair[0], name=pair[1]) for pair in wanted - known.keys()}
-    return [(known | strangers).get((each.type, each.id)) for each in asked]
+def _subjects(asker: Principal, entities: Sequence[Entity]) -> list[Principal | None]:
+    wanted = {(each.type, each.id) for each in entities if each.type in SUBJECTS}
+    principals = _known(wanted - {(asker.kind, asker.name)}) | {(asker.kind, asker.name): asker}
+    strangers = {pair: Principal(kind=pair[0], name=pair[1]) for pair in wanted - principals.keys()}
+    return [(principals | strangers).get((each.type, each.id)) for each in entities]
 
 
 def _known(pairs: set[tuple[str, str]]) -> dict[tuple[str, str], Principal]:
-    asked = [(str(kind), name) for kind, name in pairs if storable(kind + name)]
-    if not asked:
+    names = [(str(kind), name) for kind, name in pairs if storable(kind + name)]
+    if not names:
         return {}
     # written out, because building a query costs more than asking it
     with connection.cursor() as cursor:
-        cursor.execute(_PRINCIPALS, [[kind for kind, _ in asked], [name for _, name in asked]])
+        cursor.execute(_PRINCIPALS, [[kind for kind, _ in names], [name for _, name in names]])
         rows = [Principal.from_db(connection.alias, _COLUMNS, row) for row in cursor.fetchall()]
     return {(row.kind, row.name): row for row in rows}
 
@@ -121,8 +121,8 @@ SELECT {", ".join(f"p.{column}" for column in _COLUMNS)} FROM accounts_principal
 """  # noqa: S608 - no outside text
 
 
-def _refs(asked: Sequence[Entity]) -> list[ObjectRef | None]:
-    refs = [_ref(each) for each in asked]
+def _refs(entities: Sequence[Entity]) -> list[ObjectRef | None]:
+    refs = [_ref(each) for each in entities]
     kept = iter(spelled([ref for ref in refs if ref is not None]))
     return [next(kept) if ref is not None else None for ref in refs]
 

@@ -116,19 +116,21 @@ def _semantic(body: Body) -> Semantic:
 
 
 def _entity(body: Body, name: str) -> Entity:
-    found = _object(body, name)
+    entity = _object(body, name)
     return Entity(
-        _string(found, name, "type"), _string(found, name, "id"), _optional_object(found, "properties", name)
+        _string(entity, name, "type"),
+        _string(entity, name, "id"),
+        _optional_object(entity, "properties", name),
     )
 
 
 def _kind(body: Body, name: str) -> Entity:
-    found = _object(body, name)
-    return Entity(_string(found, name, "type"), "", _optional_object(found, "properties", name))
+    entity = _object(body, name)
+    return Entity(_string(entity, name, "type"), "", _optional_object(entity, "properties", name))
 
 
-def _action(found: Body) -> Action:
-    return Action(_string(found, "action", "name"), _optional_object(found, "properties", "action"))
+def _action(action: Body) -> Action:
+    return Action(_string(action, "action", "name"), _optional_object(action, "properties", "action"))
 
 
 def _object(body: Body, name: str) -> Body:

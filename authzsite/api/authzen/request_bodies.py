@@ -25,19 +25,19 @@ def read_asking(body: Body, caller: Principal, key: str = "") -> Asking:
     Unknown fields are ignored.  Raises BadBody, Refused.
     """
     questions = _questions(body, caller)
-    asked, context = part_of(body, "requested_access"), part_of(body, "context")
+    access, context = part_of(body, "requested_access"), part_of(body, "context")
     if "callback" in body:
         raise BadBody(NO_CALLBACKS)
     return asking_of(
         questions,
         caller,
-        emergency=bool(asked.get("emergency")),
+        emergency=bool(access.get("emergency")),
         reason=text(body, "reason") or text(context, "business_justification"),
         ticket=text(body, "ticket"),
-        lasts=text(asked, "requested_for"),
-        until=moment(asked, "requested_until"),
-        starts=moment(asked, "starts_at"),
-        zone=text(asked, "time_zone"),
+        lasts=text(access, "requested_for"),
+        until=moment(access, "requested_until"),
+        starts=moment(access, "starts_at"),
+        zone=text(access, "time_zone"),
         key=key,
     )
 
@@ -100,10 +100,10 @@ def text(body: Mapping[str, Any], name: str) -> str:
 def moment(body: Mapping[str, Any], name: str) -> datetime | None:
     """A time with its zone that may be left out."""
     value = text(body, name)
-    found = moment_in(value) if value else None
-    if value and found is None:
+    time = moment_in(value) if value else None
+    if value and time is None:
         raise BadBody(f"{name} must be a time such as 2026-01-31T12:00:00Z")
-    return found
+    return time
 
 
 def iso(at: datetime | None) -> str | None:

@@ -47,10 +47,10 @@ class Search:
             return Found([])
         if case.known is not None:
             self._record("who", case.known)
-        found = searches.subjects(
+        results = searches.subjects(
             case.node, case.action, kind, after=page.after, limit=page.limit, now=self.now
         )
-        return Found([{"type": item.kind, "id": item.name} for item in found.found], found.next)
+        return Found([{"type": item.kind, "id": item.name} for item in results.found], results.next)
 
     def actions(self, page: Page) -> Found:
         """What the subject may do to the resource.  Raises Forbidden."""
@@ -77,7 +77,7 @@ class Search:
         reaches = self._reaches()
         for reach in reaches:
             self._record("where", reach.root)
-        found = searches.objects(
+        results = searches.objects(
             reaches,
             self.question.resource.type,
             after=page.after,
@@ -85,7 +85,7 @@ class Search:
             now=self.now,
             within=within,
         )
-        return Found([{"type": node.type, "id": node.ref.id} for node in found.found], found.next)
+        return Found([{"type": node.type, "id": node.ref.id} for node in results.found], results.next)
 
     def _permit(self) -> None:
         if self.inquiry.about_others(self.case):
@@ -105,7 +105,7 @@ class Search:
         subject, run = self.case.subject, self.inquiry.run
         if subject is None:
             return []
-        found = []
+        reach_slices = []
         for root in realms_of(subject):
             action = self._action(root)
             if action is None or (run is not None and root.realm_id != run.realm):
@@ -114,8 +114,8 @@ class Search:
                 continue
             slice_ = self._slice(subject, root)
             if slice_ is not None:
-                found.append(SearchSlice(root, slice_, action))
-        return found
+                reach_slices.append(SearchSlice(root, slice_, action))
+        return reach_slices
 
     def _action(self, root: Node) -> str | None:
         """The action, or the part of it that properties pick out, when the realm's law knows it."""

@@ -34,8 +34,8 @@ class Searching(Surface):
         same = digest(type(self).__name__, caller.principal.pk, question, body.get("context", {}))
         page = read_page(body, same)
         search = Search(caller.principal, question, now=timezone.now(), run=caller.run)
-        found = type(self).find(search, page)
-        return respond(answered(page, found.results, found.next))
+        result_page = type(self).find(search, page)
+        return respond(answered(page, result_page.results, result_page.next))
 
 
 class Subjects(Searching):

@@ -100,8 +100,8 @@ def link_on(request: Request) -> Link:
 def _query_of(question: Question) -> str:
     subject, action, resource = question
     whose = f"{subject.type}:{subject.id}"
-    asked = {"resource": resource.id, "type": resource.type, "action": action.name, "for": whose}
-    short = {name: value for name, value in asked.items() if len(value) <= LONGEST_LINKED}
+    query = {"resource": resource.id, "type": resource.type, "action": action.name, "for": whose}
+    short = {name: value for name, value in query.items() if len(value) <= LONGEST_LINKED}
     return urlencode(short, errors="replace")
 
 
@@ -110,13 +110,13 @@ class Evaluations(Evaluation):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
-        asked = read_batch(self.read())
-        if isinstance(asked, Question):
-            return respond(self.single(asked))
-        answers = self.batch(asked)
+        batch = read_batch(self.read())
+        if isinstance(batch, Question):
+            return respond(self.single(batch))
+        answers = self.batch(batch)
         if all(answer.status == 403 for answer in answers):
             raise Forbidden(answers[0].context["error"]["message"])
-        return respond({"evaluations": [answer.wire for answer in truncated(answers, asked.semantic)]})
+        return respond({"evaluations": [answer.wire for answer in truncated(answers, batch.semantic)]})
 
     def batch(self, asked: Batch) -> list[Answer]:
         decided = iter(self.ask([item for item in asked.items if isinstance(item, Question)]))

@@ -39,18 +39,18 @@ def expanded(question: Question) -> WholeQuestion | None:
         raise BadQuestion(f"action.properties.parts holds more than {MOST_PARTS} items")
     named = [_named(item, realm) for item in items]
     try:
-        asked = parts(action.name, about, named, impersonated=impersonated)
+        questions_ = parts(action.name, about, named, impersonated=impersonated)
     except BadPart as problem:
         raise BadQuestion(str(problem)) from None
     # whom programs run as where nobody is impersonated; never told, only asked about
-    known = realm_named(realm)
-    master = str(known.settings.get("master_user", "")) if known else ""
+    root = realm_named(realm)
+    master = str(root.settings.get("master_user", "")) if root else ""
     who = {
         item.subject: user_of(item.subject, requesting=subject.id, impersonated=impersonated, master=master)
-        for item in asked
+        for item in questions_
     }
-    questions = tuple(_question(item, who[item.subject], realm) for item in asked)
-    return WholeQuestion(tuple(asked), questions)
+    questions = tuple(_question(item, who[item.subject], realm) for item in questions_)
+    return WholeQuestion(tuple(questions_), questions)
 
 
 def joined(whole: WholeQuestion, answers: Sequence[Answer]) -> Answer:
@@ -80,8 +80,8 @@ def _row(part: PartQuestion, answer: Answer) -> dict[str, Any]:
 
 
 def _question(part: PartQuestion, who: str, realm: str) -> Question:
-    asked = Action(part.table, {"condition": part.condition, "subject": part.subject})
-    return Question(Entity("user", who), asked, Entity(part.entity.type, f"{realm}/{_id(part.entity)}"))
+    action = Action(part.table, {"condition": part.condition, "subject": part.subject})
+    return Question(Entity("user", who), action, Entity(part.entity.type, f"{realm}/{_id(part.entity)}"))
 
 
 def _id(entity: Authorizable) -> str:

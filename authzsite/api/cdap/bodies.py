@@ -119,7 +119,7 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     return value
 
 
-def _read_request(body: dict[str, Any], known: Sequence[str]) -> Taking:
+def _read_request(body: dict[str, Any], codes: Sequence[str]) -> Taking:
     if body.get("authorizable") is not None:
         target = _named(read_authorizable, body["authorizable"])
     elif body.get("entity") is not None:
@@ -127,7 +127,7 @@ def _read_request(body: dict[str, Any], known: Sequence[str]) -> Taking:
     else:
         raise Problem(400, "Authorizable is required")
     holder = _holder(body["principal"]) if body.get("principal") is not None else None
-    return Taking(target, holder, _actions(body, known))
+    return Taking(target, holder, _actions(body, codes))
 
 
 def _named(read: Any, value: object) -> Authorizable:
@@ -155,26 +155,26 @@ def _holder(value: object) -> Holder:
     return holder_named(kind, name)
 
 
-def _actions(body: dict[str, Any], known: Sequence[str]) -> tuple[str, ...] | None:
+def _actions(body: dict[str, Any], codes_: Sequence[str]) -> tuple[str, ...] | None:
     """The actions of either form together, each once; None when neither is there."""
     sent = [body[field] for field in ("actions", "permissions") if body.get(field) is not None]
     if not sent:
         return None
     if any(not isinstance(some, list) for some in sent):
         raise Problem(400, "actions and permissions must be lists")
-    found = [code for some in sent for item in some for code in _codes(item)]
-    for code in found:
-        if code not in known:
-            raise Problem(400, f"`{code}` is no action here; known are {', '.join(known)}")
-    return tuple(dict.fromkeys(found))
+    codes = [code for some in sent for item in some for code in _codes(item)]
+    for code in codes:
+        if code not in codes_:
+            raise Problem(400, f"`{code}` is no action here; known are {', '.join(codes_)}")
+    return tuple(dict.fromkeys(codes))
 
 
-def _codes(one: object) -> Iterable[str]:
-    if isinstance(one, str):
-        return (one,)
-    if not isinstance(one, dict):
+def _codes(code: object) -> Iterable[str]:
+    if isinstance(code, str):
+        return (code,)
+    if not isinstance(code, dict):
         raise Problem(400, "An action must be a text, a permission an object with type and name")
-    type, name = one.get("type"), one.get("name")
+    type, name = code.get("type"), code.get("name")
     if not isinstance(type, str) or not isinstance(name, str):
         raise Problem(400, "A permission must have a type and a name")
     if (type, name) not in PERMISSIONS:

@@ -94,10 +94,10 @@ class CdapCall(Surface):
         """An empty answer, as CDAP's to a change."""
         return HttpResponse(status=200, content_type=TEXT)
 
-    def _told(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
+    def _answer_to(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
         if isinstance(exc, Problem):
             return exc.status, str(exc), {}
-        return super()._told(exc)
+        return super()._answer_to(exc)
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
         if isinstance(exc, APIException) and exc.status_code == 401:
@@ -105,7 +105,7 @@ class CdapCall(Surface):
         if isinstance(exc, Denied):
             name = f"{self.root.name}/{exc.entity}"
             access_log.refused(self.caller.principal, exc.operation, None, name=name, via=VIA)
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         # a refusal repeats what was sent, half characters and all
         answer = HttpResponse(text.encode(errors="replace"), status=status, content_type=TEXT)
         for name, value in headers.items():

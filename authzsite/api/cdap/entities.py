@@ -200,11 +200,11 @@ class EntityCall(CdapCall):
 
     def seen(self, pattern: Authorizable) -> list[Shown]:
         """Those of the entities like the pattern that lists show to the caller, by name."""
-        there = entities.registered(self.root, pattern)
-        visible = ask.visible_entities(self.caller.principal, self.root, there)
-        ids = [there[entity].id for entity in visible]
+        registered = entities.registered(self.root, pattern)
+        visible = ask.visible_entities(self.caller.principal, self.root, registered)
+        ids = [registered[entity].id for entity in visible]
         rows = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
-        return [Shown(entity, rows.get(there[entity].id)) for entity in visible]
+        return [Shown(entity, rows.get(registered[entity].id)) for entity in visible]
 
     def row(self, entity: Authorizable) -> Detail | None:
         node = entities.found(self.root, entity)
@@ -272,8 +272,8 @@ class Entities(EntityCall):
 
     def _made_of_these(self, application: Shown) -> bool:
         """Whether it is of an artifact that `artifactName` (by commas) and `artifactVersion` ask for."""
-        artifact, asked = application.value("artifact", {}), self.request.GET
-        names, version = asked.get("artifactName", ""), asked.get("artifactVersion", "")
+        artifact, query = application.value("artifact", {}), self.request.GET
+        names, version = query.get("artifactName", ""), query.get("artifactVersion", "")
         if names and artifact.get("name") not in names.split(","):
             return False
         return not version or artifact.get("version") == version
@@ -385,8 +385,8 @@ class Programs(EntityCall):
     http_method_names = ["get"]
 
     def get(self, request: Request, ns: str, kind: str) -> HttpResponse:
-        found = self.seen(of("program", *namespace_named(ns).parts, "*", PROGRAMS[kind], "*"))
-        return respond([PROGRAM.brief(item) for item in found])
+        programs = self.seen(of("program", *namespace_named(ns).parts, "*", PROGRAMS[kind], "*"))
+        return respond([PROGRAM.brief(item) for item in programs])
 
 
 class Program(EntityCall):

@@ -76,21 +76,21 @@ class Enforce(Execute):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
-        asked = bodies.read_enforcement(request._request, self.actions)
-        now, place = timezone.now(), self.place(asked.entity)
-        there = find(ObjectRef(asked.entity.type, self.root.name, asked.entity.parts))
-        slice_ = self.asked_about(asked.holder, now=now, entity=there)
-        lacking = [action for action in asked.actions if not ask.answer(slice_, action, place, now=now)]
-        subject, name = self._subject(asked.holder), f"{self.root.name}/{asked.entity}"
+        question = bodies.read_enforcement(request._request, self.actions)
+        now, place = timezone.now(), self.place(question.entity)
+        entity_node = find(ObjectRef(question.entity.type, self.root.name, question.entity.parts))
+        slice_ = self.asked_about(question.holder, now=now, entity=entity_node)
+        lacking = [action for action in question.actions if not ask.answer(slice_, action, place, now=now)]
+        subject, name = self._subject(question.holder), f"{self.root.name}/{question.entity}"
         if lacking and subject.pk:
             access_log.refused_all([Refusal(subject, item, None, name) for item in lacking], via=self.via)
         if subject != self.caller.principal and self.caller.principal.kind != Principal.Kind.SERVICE:
             looks = [
-                AccessLookup(self.caller.principal, f"why {action}", self.root) for action in asked.actions
+                AccessLookup(self.caller.principal, f"why {action}", self.root) for action in question.actions
             ]
             access_log.looked_all(looks, via=self.via)
         if lacking:
-            raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
+            raise Problem(403, str(denied(question.holder, self.policy, lacking, str(question.entity))))
         return self.done()
 
 
@@ -99,8 +99,8 @@ class IsVisible(Execute):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
-        asked = bodies.read_visibility(request._request)
+        question = bodies.read_visibility(request._request)
         now = timezone.now()
-        places = [(sent, self.place(entity)) for sent, entity in asked.entities]
-        slice_ = self.asked_about(asked.holder, now=now)
+        places = [(sent, self.place(entity)) for sent, entity in question.entities]
+        slice_ = self.asked_about(question.holder, now=now)
         return respond([sent for sent, place in places if ask.may_see(slice_, place, now=now)])

@@ -23,9 +23,9 @@ class Grant(SecurityCall):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("manage")
-        asked = bodies.read_grant(request._request, self.actions)
-        with self.administering(str(asked.target)) as instance:
-            instance.grant(asked.target, asked.holder, asked.actions)
+        change = bodies.read_grant(request._request, self.actions)
+        with self.administering(str(change.target)) as instance:
+            instance.grant(change.target, change.holder, change.actions)
         return self.done()
 
 
@@ -36,9 +36,9 @@ class Revoke(SecurityCall):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("manage")
-        asked = bodies.read_revoke(request._request, self.actions)
-        with self.administering(str(asked.target)) as instance:
-            instance.revoke(asked.target, asked.holder, asked.actions)
+        change = bodies.read_revoke(request._request, self.actions)
+        with self.administering(str(change.target)) as instance:
+            instance.revoke(change.target, change.holder, change.actions)
         return self.done()
 
 
@@ -50,10 +50,10 @@ class Privileges(SecurityCall):
     def get(self, request: Request, kind: str, name: str) -> HttpResponse:
         holder = bodies.holder_named(kind, name)
         with self.administering(self.own_entity) as instance:
-            found = instance.privileges(holder)
+            privileges = instance.privileges(holder)
         if holder != holder_of(self.caller.principal):
             access_log.looked(self.caller.principal, f"review access of {holder}", self.root, via=VIA)
-        return respond([self._wire(target, action) for target, action in found])
+        return respond([self._wire(target, action) for target, action in privileges])
 
     def _wire(self, target: Authorizable, action: str) -> dict[str, Any]:
         if self.policy.startswith("3."):

@@ -30,8 +30,8 @@ class Denied(Problem):
 
 def disabled(feature: str) -> Problem:
     """Authentication or authorization is switched off; the client tells them apart by the word."""
-    told = f"Please set '{SETTINGS[feature]}' to 'true' in the 'cdap-site.xml' to enable this feature."
-    return Problem(501, f"Feature '{feature}' is not enabled. {told}")
+    message = f"Please set '{SETTINGS[feature]}' to 'true' in the 'cdap-site.xml' to enable this feature."
+    return Problem(501, f"Feature '{feature}' is not enabled. {message}")
 
 
 def holder_of(principal: Principal) -> Holder:
@@ -61,5 +61,5 @@ def no_entity(entity: str) -> Problem:
 def denied(holder: Holder, policy: str, actions: Sequence[str], entity: str) -> Denied:
     """The holder lacks some of the actions; `actions` are those."""
     what = f"action '{actions[0]}'" if len(actions) == 1 else f"actions '[{', '.join(actions)}]'"
-    said = f"Principal '{spoken(holder, policy)}' is not authorized to perform {what} on entity '{entity}'"
-    return Denied(said, ",".join(actions), entity)
+    message = f"Principal '{spoken(holder, policy)}' is not authorized to perform {what} on entity '{entity}'"
+    return Denied(message, ",".join(actions), entity)

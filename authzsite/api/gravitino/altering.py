@@ -106,15 +106,15 @@ def apply(draft: Draft, updates: Iterable[Mapping[str, Any]], more: Mapping[str,
 
 def save(call: Call, node: Node, before: Draft, draft: Draft) -> Detail:
     """Keep what the draft says otherwise than before."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if draft.comment != before.comment:
-        said["comment"] = draft.comment
+        values["comment"] = draft.comment
     if draft.columns != before.columns:
-        said["columns"] = draft.columns
+        values["columns"] = draft.columns
     if (draft.properties, draft.content) != (before.properties, before.content):
-        said["content"] = {**draft.content, "properties": draft.properties}
-    if not said:
+        values["content"] = {**draft.content, "properties": draft.properties}
+    if not values:
         return call.detail
     words = {"content": "the settings"}
-    what = " and ".join(words.get(name, f"the {name}") for name in said)
-    return object_details.describe(node, what=what, **said, **call.by)
+    what = " and ".join(words.get(name, f"the {name}") for name in values)
+    return object_details.describe(node, what=what, **values, **call.by)

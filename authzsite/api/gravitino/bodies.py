@@ -108,7 +108,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def strings(value: Any) -> dict[str, str]:
     """Texts by name; a number or a truth value among them is taken as its text."""
-    return {key: _as_text(one) for key, one in mapping(value).items() if one is not None}
+    return {key: _as_text(item) for key, item in mapping(value).items() if item is not None}
 
 
 def _as_text(value: Any) -> str:
@@ -130,10 +130,10 @@ def some(reader: Reader) -> Reader:
     """A list that is not empty."""
 
     def items(value: Any) -> list[Any]:
-        found: list[Any] = listed(reader)(value)
-        if not found:
+        items: list[Any] = listed(reader)(value)
+        if not items:
             raise illegal("a list that must hold something is empty")
-        return found
+        return items
 
     return items
 
@@ -160,17 +160,17 @@ def required(reader: Reader) -> Field:
 
 def shape(fields: Mapping[str, Reader | Field]) -> Reader:
     """A reader of objects with these fields and no others; those absent or null are left out."""
-    known = {name: one if isinstance(one, Field) else Field(one) for name, one in fields.items()}
+    readers = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
 
     def read_shape(value: Any) -> dict[str, Any]:
-        unknown = mapping(value).keys() - known.keys()
+        unknown = mapping(value).keys() - readers.keys()
         if unknown:
             raise malformed(f'Unrecognized field "{min(unknown)}"')
-        given = {name: one for name, one in value.items() if one is not None}
-        for name, field in known.items():
+        given = {name: item for name, item in value.items() if item is not None}
+        for name, field in readers.items():
             if field.required and name not in given:
                 raise illegal(f'"{name}" field is required and cannot be empty')
-        return {name: _field(name, known[name], one) for name, one in given.items()}
+        return {name: _field(name, readers[name], value) for name, value in given.items()}
 
     return read_shape
 
@@ -190,8 +190,8 @@ def tagged(shapes: Mapping[str, Mapping[str, Reader | Field]]) -> Reader:
         name = mapping(value).get("@type")
         if not isinstance(name, str) or name not in readers:
             raise malformed("unknown @type")
-        found: dict[str, Any] = readers[name](value)
-        return found
+        values: dict[str, Any] = readers[name](value)
+        return values
 
     return read_tagged
 

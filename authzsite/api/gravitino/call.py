@@ -143,10 +143,10 @@ class Call:
     def root(self) -> Node:
         """The metalake.  One that is not there is refused just as one that does not admit the caller."""
         name = self.names["metalake"]
-        found = find(ObjectRef("metalake", name))
-        if found is None:
+        root = find(ObjectRef("metalake", name))
+        if root is None:
             raise Refusal(_no_member(self.principal, name), self.route.operation, None, name)
-        return found
+        return root
 
     @cached_property
     def slice(self) -> Slice:
@@ -160,11 +160,11 @@ class Call:
         ids = {level.key for lineage in lineages for level in lineage if isinstance(level.key, int)}
         return self._active(slices.about(self.principal, self.root, ids, now=self.now))
 
-    def _active(self, found: Slice) -> Slice:
+    def _active(self, active: Slice) -> Slice:
         if self.active is None:
-            return found
+            return active
         try:
-            return active_roles.narrowed(found, self.active, self.root)
+            return active_roles.narrowed(active, self.active, self.root)
         except Refused as error:
             raise Refusal(str(error), self.route.operation, self.root, "") from None
 
@@ -219,16 +219,16 @@ class Call:
 
     def weigh(self, operation: str, node: Node, also: Lineage = ()) -> Decision:
         slice_ = self.slice_on(node.levels, also)
-        found = ask.answer(slice_, operation, node, now=self.now, also=also).decision
-        if not found:
-            self.refuse(found, node)
-        return found
+        decision = ask.answer(slice_, operation, node, now=self.now, also=also).decision
+        if not decision:
+            self.refuse(decision, node)
+        return decision
 
     def may(self, operation: str, node: Node) -> bool:
         return bool(ask.answer(self.slice, operation, node, now=self.now))
 
     def refuse(self, found: Decision, node: Node) -> NoReturn:
-        there = node if node.id != path_objects.ABSENT else None
+        visible = node if node.id != path_objects.ABSENT else None
         name = "/".join((node.realm, ".".join(node.names[1:])))
         if found.reason == REALM_OFF:
             raise unsupported(SWITCHED_OFF)
@@ -240,7 +240,7 @@ class Call:
             f"User '{self.principal.name}' is not authorized to perform operation '{verb}' "
             f"on metadata '{node.name}'"
         )
-        raise Refusal(message, found.operation, there, name)
+        raise Refusal(message, found.operation, visible, name)
 
     def check_in_use(self) -> None:
         """Raises Problem 409 when the metalake or catalog that the call is about is disabled."""

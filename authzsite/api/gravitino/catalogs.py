@@ -77,14 +77,14 @@ SWITCH = shape({"inUse": required(flag)})
 
 
 def wire(name: str, detail: Detail, audit: Audit) -> Wire:
-    found = described(name, detail, audit)
+    body = described(name, detail, audit)
     kind = detail.properties.get("type", "relational")
-    found |= {"type": kind, "provider": detail.properties.get("provider", MANAGED.get(kind, "hive"))}
-    found["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
-    return found
+    body |= {"type": kind, "provider": detail.properties.get("provider", MANAGED.get(kind, "hive"))}
+    body["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
+    return body
 
 
-def told(node: Node) -> Wire:
+def wire_of(node: Node) -> Wire:
     """A catalog as it is now."""
     return wire(node.name, Detail.objects.get(securable=node.id), audit_of(node))
 
@@ -113,7 +113,7 @@ def create(call: Call) -> Later:
     node = altering.make(call, "catalog", properties={"type": kind, "provider": provider})
     if kind == "messaging":
         objects.register(node, [NewObject("schema", "default")], **call.by)
-    return lambda: {"catalog": told(node)}
+    return lambda: {"catalog": wire_of(node)}
 
 
 def refuse_unguarded(call: Call, name: str, provider: str) -> None:
@@ -122,8 +122,8 @@ def refuse_unguarded(call: Call, name: str, provider: str) -> None:
         return
     kinds = CONNECTED_BY.get(provider.lower())
     if kinds is None:
-        known = ", ".join(CONNECTED_BY)
-        raise illegal(f"{GUARD} '{provider}' is not known here; known are {known}. Leave it out.")
+        properties = ", ".join(CONNECTED_BY)
+        raise illegal(f"{GUARD} '{provider}' is not known here; known are {properties}. Leave it out.")
     place = f"{call.root.name}/{name}"
     cause = f"catalog {name} is not connected"
     if provider.lower() == "chain":
@@ -145,7 +145,7 @@ def alter(call: Call) -> Later:
             named = update.get("property") == GUARD and update["@type"] == "setProperty"
             refuse_unguarded(call, call.node.name, update["value"] if named else "")
     node, _ = altering.alter(call, call.node)
-    return lambda: {"catalog": told(node)}
+    return lambda: {"catalog": wire_of(node)}
 
 
 def switch(call: Call) -> Wire:

@@ -120,14 +120,14 @@ def kept_all(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def shown(column: Mapping[str, Any], *, connected: bool) -> Wire:
     """A column as clients read it.  A default that is absent must not stand there as null."""
-    found = {
+    wire = {
         "name": column["name"],
         "type": of_source(column["type"]) if connected else column.get("wire", column["type"]),
         "comment": column.get("comment") or None,
         "nullable": column.get("nullable", True),
         "autoIncrement": column.get("autoIncrement", False),
     }
-    return found | ({"defaultValue": column["defaultValue"]} if column.get("defaultValue") else {})
+    return wire | ({"defaultValue": column["defaultValue"]} if column.get("defaultValue") else {})
 
 
 _SOURCE = {
@@ -158,16 +158,16 @@ def of_source(name: str) -> Any:
     if name in _SOURCE:
         return _SOURCE[name]
     for pattern, words in _SIZED:
-        found = pattern.fullmatch(name)
-        if found:
-            return words.format(*found.groups())
+        match = pattern.fullmatch(name)
+        if match:
+            return words.format(*match.groups())
     return {"type": "external", "catalogString": name}
 
 
 # how a table is laid out
 
 
-def _one(key: str, shapes: Mapping[str, Reader]) -> Reader:
+def _reader_by_word(key: str, shapes: Mapping[str, Reader]) -> Reader:
     """A reader of objects that say in a word of `key` which shape they have; it comes out lower-case."""
 
     def read(value: Any) -> Any:
@@ -187,7 +187,7 @@ _IDENTITY: dict[str, Reader | Field] = {
     "values": required(listed(_LITERALS)),
     "properties": mapping,
 }
-PARTITION = _one(
+PARTITION = _reader_by_word(
     "type",
     {
         "identity": shape(_IDENTITY),
@@ -215,7 +215,7 @@ _SEVERAL: dict[str, Reader | Field] = {
     "fieldNames": required(listed(FIELD)),
     "assignments": listed(PARTITION),
 }
-PARTITIONING = _one(
+PARTITIONING = _reader_by_word(
     "strategy",
     {
         **dict.fromkeys(("identity", "year", "month", "day", "hour"), _SINGLE),
@@ -230,7 +230,7 @@ PARTITIONING = _one(
         ),
     },
 )
-DISTRIBUTION = _one(
+DISTRIBUTION = _reader_by_word(
     "strategy",
     dict.fromkeys(
         ("none", "hash", "range", "even"),

@@ -50,8 +50,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     except Problem as problem:
         return respond(problem.body, problem.status)
     except OURS as error:
-        told = of_policy(error, *(call.route.words if call else ("", "", "")))
-        return respond(told.body, told.status)
+        policy_error = of_policy(error, *(call.route.words if call else ("", "", "")))
+        return respond(policy_error.body, policy_error.status)
     except Exception as error:
         if is_outage(error):
             return out_of_order()
@@ -104,8 +104,8 @@ def _work(call: Call) -> Mapping[str, Any]:
         raise Refusal(f"This token lacks the scope {wanted[0]}", call.route.operation, None, name)
     call.admit()
     if not call.route.writes:
-        found = call.route.handle(call)
-        return found() if callable(found) else found
+        result = call.route.handle(call)
+        return result() if callable(result) else result
     realm = None if call.route.site else realm_of(call.root)
     with change(KINDS.get(call.route.method, OBJECT_ALTERED), realm=realm, by=call.actor):
         # judged on the very state that is changed

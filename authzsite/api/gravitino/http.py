@@ -27,13 +27,13 @@ def caller_of(request: HttpRequest) -> Caller:
     """Who calls.  Raises Problem 401."""
     wrapped = Request(request, authenticators=[TokenAuthentication(), SessionAuthentication()])
     try:
-        found = wrapped.user
+        caller = wrapped.user
     except PermissionDenied as error:
         raise forbidden(str(error.detail)) from None
     except APIException as error:
         raise unauthorized(str(error.detail)) from None
-    if isinstance(found, Caller):
-        return found
+    if isinstance(caller, Caller):
+        return caller
     if {"simple", "anonymous"} <= set(settings.LAKEWARDEN_AUTHENTICATORS):
         try:
             return by_mere_name("anonymous", request)[0]

@@ -49,7 +49,7 @@ KEPT = ("jobType", *COMMON, *(name for item in OWN.values() for name in item))
 def template(value: Any) -> dict[str, Any]:
     """A template of a shell or a Spark job.  What a client says of its audit is not believed."""
     kind = one_of(*OWN)(value.get("jobType") if isinstance(value, dict) else None)
-    known = {
+    fields_read = {
         "jobType": text,
         "name": required(filled),
         "comment": text,
@@ -57,8 +57,8 @@ def template(value: Any) -> dict[str, Any]:
         **COMMON,
         **OWN[kind],
     }
-    found: dict[str, Any] = shape({**known, **COMMON, **OWN[kind]})(value)
-    return found | {"jobType": kind}
+    body: dict[str, Any] = shape({**fields_read, **COMMON, **OWN[kind]})(value)
+    return body | {"jobType": kind}
 
 
 REGISTER = shape({"jobTemplate": required(template)})
@@ -73,12 +73,12 @@ RUN = shape({"jobTemplateName": required(filled), "jobConf": strings})
 
 
 def wire(name: str, detail: Detail, audit: Audit) -> Wire:
-    said = detail.content
-    kept = {key: said[key] for key in KEPT if key in said}
+    content = detail.content
+    kept = {key: content[key] for key in KEPT if key in content}
     return {"name": name, "comment": detail.comment, **kept, "audit": audit}
 
 
-def told(node: Node) -> Wire:
+def wire_of(node: Node) -> Wire:
     return {"jobTemplate": wire(node.name, Detail.objects.get(securable=node.id), audit_of(node))}
 
 
@@ -109,16 +109,16 @@ def _update(draft: Draft, update: Mapping[str, Any]) -> None:
 
 def alter(call: Call) -> Later:
     node, _ = altering.alter(call, call.node, more={"updateTemplate": _update})
-    return lambda: told(node)
+    return lambda: wire_of(node)
 
 
 # jobs
 
 
 def list_jobs(call: Call) -> Wire:
-    asked = call.query.get("jobTemplateName")
-    if asked and path_objects.place(call.root, ["job_template"], [asked]).missing:
-        raise no_such("job_template", asked)
+    wanted = call.query.get("jobTemplateName")
+    if wanted and path_objects.place(call.root, ["job_template"], [wanted]).missing:
+        raise no_such("job_template", wanted)
     return {"jobs": []}
 
 

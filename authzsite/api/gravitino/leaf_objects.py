@@ -45,10 +45,10 @@ SCHEMA = "metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}"
 def telling(noun: str, show: Show) -> Callable[[Node], Wire]:
     """What tells an object as it is now."""
 
-    def told(node: Node) -> Wire:
+    def wire_of(node: Node) -> Wire:
         return {noun: show(node.name, Detail.objects.get(securable=node.id), audit_of(node))}
 
-    return told
+    return wire_of
 
 
 def loading(noun: str, show: Show) -> Handler:
@@ -56,12 +56,12 @@ def loading(noun: str, show: Show) -> Handler:
 
 
 def altering_(noun: str, show: Show, more: Mapping[str, Update] | None = None) -> Handler:
-    told = telling(noun, show)
+    describe = telling(noun, show)
 
     def alter(call: Call) -> Later:
         call.refuse_connected()
         node, _ = altering.alter(call, call.node, more=more)
-        return lambda: told(node)
+        return lambda: describe(node)
 
     return alter
 
@@ -72,12 +72,12 @@ def calls(
     """The five calls of a kind of object in a schema; `verbs` are the operations' names."""
     listing, making, opening, altering__, dropping = verbs.split()
     name, every = noun.capitalize(), f"{SCHEMA}/{noun}s"
-    one = f"{every}/{{{noun}}}"
+    path = f"{every}/{{{noun}}}"
     yield Route("GET", every, f"{name}.{listing}", _listing(noun, show))
     yield Route("POST", every, f"{name}.{making}", create, shapes[0])
-    yield Route("GET", one, f"{name}.{opening}", loading(noun, show))
-    yield Route("PUT", one, f"{name}.{altering__}", altering_(noun, show, updates_), shapes[1])
-    yield Route("DELETE", one, f"{name}.{dropping}", altering.drop, absent_ok=True)
+    yield Route("GET", path, f"{name}.{opening}", loading(noun, show))
+    yield Route("PUT", path, f"{name}.{altering__}", altering_(noun, show, updates_), shapes[1])
+    yield Route("DELETE", path, f"{name}.{dropping}", altering.drop, absent_ok=True)
 
 
 def _listing(noun: str, show: Show) -> Handler:
@@ -106,12 +106,12 @@ _VIEW_CONTENT = ("representations", "defaultCatalog", "defaultSchema")
 
 
 def view(name: str, detail: Detail, audit: Audit) -> Wire:
-    said, connected = detail.content, "representations" not in detail.content
+    content, connected = detail.content, "representations" not in detail.content
     return described(name, detail, audit) | {
         "columns": [columns.shown(column, connected=connected) for column in detail.columns],
-        "representations": said.get("representations") or _of_source(detail),
-        "defaultCatalog": said.get("defaultCatalog"),
-        "defaultSchema": said.get("defaultSchema"),
+        "representations": content.get("representations") or _of_source(detail),
+        "defaultCatalog": content.get("defaultCatalog"),
+        "defaultSchema": content.get("defaultSchema"),
     }
 
 
@@ -176,10 +176,10 @@ UNNAMED = "unknown"
 
 
 def fileset(name: str, detail: Detail, audit: Audit) -> Wire:
-    said = detail.content
-    places = said.get("storageLocations", {})
+    content = detail.content
+    places = content.get("storageLocations", {})
     return described(name, detail, audit) | {
-        "type": said.get("type", "managed"),
+        "type": content.get("type", "managed"),
         "storageLocation": places.get(UNNAMED) or next(iter(places.values()), None),
         "storageLocations": places,
     }
@@ -215,14 +215,16 @@ def location(call: Call) -> Wire:
     """The address of a file in the fileset."""
     places = call.detail.content.get("storageLocations", {})
     default = call.detail.content.get("properties", {}).get("default-location-name", UNNAMED)
-    asked = call.query.get("location_name") or call.query.get("locationName") or default
-    if asked not in places:
-        message = f"Fileset {call.node.name} has no location {asked}"
+    location_name = call.query.get("location_name") or call.query.get("locationName") or default
+    if location_name not in places:
+        message = f"Fileset {call.node.name} has no location {location_name}"
         raise Problem(404, 1003, "NoSuchLocationNameException", message)
     below = call.query.get("sub_path", "").lstrip("/")
     if ".." in below.split("/"):
         raise illegal("A path does not lead out of its fileset")
-    return {"fileLocation": f"{places[asked].rstrip('/')}/{below}" if below else places[asked]}
+    return {
+        "fileLocation": f"{places[location_name].rstrip('/')}/{below}" if below else places[location_name]
+    }
 
 
 def files(call: Call) -> Wire:
@@ -291,13 +293,13 @@ ALTER_FUNCTION = updates(
 
 
 def function(name: str, detail: Detail, audit: Audit) -> Wire:
-    said = detail.content
+    content = detail.content
     return {
         "name": name,
-        "functionType": said.get("functionType", "scalar"),
-        "deterministic": said.get("deterministic", False),
+        "functionType": content.get("functionType", "scalar"),
+        "deterministic": content.get("deterministic", False),
         "comment": detail.comment,
-        "definitions": said.get("definitions", []),
+        "definitions": content.get("definitions", []),
         "audit": audit,
     }
 
@@ -316,24 +318,24 @@ def _signature(parameters: Any) -> list[Any]:
 
 def _definition(draft: Draft, update: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the definition with these parameters, in the place of the old one."""
-    found: list[dict[str, Any]] = [dict(item) for item in draft.content.get("definitions", ())]
-    draft.content["definitions"] = found
-    for item in found:
+    definitions: list[dict[str, Any]] = [dict(item) for item in draft.content.get("definitions", ())]
+    draft.content["definitions"] = definitions
+    for item in definitions:
         if _signature(item.get("parameters")) == _signature(update.get("parameters")):
             return item
     raise illegal("There is no definition with these parameters")
 
 
 def _add_definition(draft: Draft, update: Mapping[str, Any]) -> None:
-    there = [_signature(item.get("parameters")) for item in draft.content.get("definitions", ())]
-    if _signature(update["definition"].get("parameters")) in there:
+    signatures = [_signature(item.get("parameters")) for item in draft.content.get("definitions", ())]
+    if _signature(update["definition"].get("parameters")) in signatures:
         raise illegal("There is a definition with these parameters")
     draft.content["definitions"] = [*draft.content.get("definitions", ()), update["definition"]]
 
 
 def _remove_definition(draft: Draft, update: Mapping[str, Any]) -> None:
-    gone = _definition(draft, update)
-    left = [item for item in draft.content["definitions"] if item is not gone]
+    removed = _definition(draft, update)
+    left = [item for item in draft.content["definitions"] if item is not removed]
     if not left:
         raise illegal("A function keeps at least one definition")
     draft.content["definitions"] = left
@@ -341,8 +343,8 @@ def _remove_definition(draft: Draft, update: Mapping[str, Any]) -> None:
 
 def _change_impls(change: Callable[[list[Any], Mapping[str, Any]], list[Any]]) -> Update:
     def update_impls(draft: Draft, update: Mapping[str, Any]) -> None:
-        one = _definition(draft, update)
-        one["impls"] = change(list(one.get("impls", ())), update)
+        definition = _definition(draft, update)
+        definition["impls"] = change(list(definition.get("impls", ())), update)
 
     return update_impls
 

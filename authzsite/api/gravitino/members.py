@@ -29,11 +29,11 @@ def roles_of(root: Node, holders: Iterable[int]) -> dict[int, list[str]]:
     pairs = rows.values_list("holder", "role")
     places_ = Placement.objects.open().filter(securable__in=rows.values("role"), type="role")
     names = dict(places_.values_list("securable", "name"))
-    found: dict[int, set[str]] = defaultdict(set)
+    roles: dict[int, set[str]] = defaultdict(set)
     for holder, role in pairs:
         if role in names:
-            found[holder].add(names[role])
-    return {holder: sorted(some_) for holder, some_ in found.items()}
+            roles[holder].add(names[role])
+    return {holder: sorted(some_) for holder, some_ in roles.items()}
 
 
 def shown(root: Node, rows: Iterable[RealmMember]) -> list[Wire]:
@@ -47,7 +47,7 @@ def shown(root: Node, rows: Iterable[RealmMember]) -> list[Wire]:
     ]
 
 
-def told(root: Node, person: Principal) -> Wire:
+def wire_of(root: Node, person: Principal) -> Wire:
     """One member as they are now."""
     rows = RealmMember.objects.open().filter(realm=root.realm_id, principal=person)
     return shown(root, rows.select_related("principal"))[0]
@@ -87,13 +87,13 @@ def _selves(call: Call) -> Iterable[int]:
 
 
 def loaded(kind: str) -> Handler:
-    return lambda call: {kind: told(call.root, person_of(call))}
+    return lambda call: {kind: wire_of(call.root, person_of(call))}
 
 
 def added(kind: str) -> Handler:
     def handle(call: Call) -> Later:
         person = _add(call, kind, call.body["name"])
-        return lambda: {kind: told(call.root, person)}
+        return lambda: {kind: wire_of(call.root, person)}
 
     return handle
 
@@ -127,11 +127,11 @@ def bulk_added(kind: str) -> Handler:
 
     def handle(call: Call) -> Later:
         made, errors = [], []
-        for at, one in enumerate(call.body[f"{kind}s"]):
+        for at, entry in enumerate(call.body[f"{kind}s"]):
             try:
-                made.append(_add(call, kind, one["name"]))
+                made.append(_add(call, kind, entry["name"]))
             except (Problem, *OURS) as error:
-                errors.append(_failed(at, one["name"], kind, error))
+                errors.append(_failed(at, entry["name"], kind, error))
         rows = RealmMember.objects.open().filter(realm=call.root.realm_id, principal__in=made)
         rows = rows.select_related("principal").order_by("pk")
         return lambda: {f"{kind}s": shown(call.root, rows), "errors": errors}
@@ -141,15 +141,15 @@ def bulk_added(kind: str) -> Handler:
 
 def bulk_removed(kind: str) -> Handler:
     def handle(call: Call) -> Wire:
-        gone, errors = [], []
+        deleted, errors = [], []
         for at, name in enumerate(call.body["names"]):
             person = path_objects.of_person(call.root, kind, name).person
             try:
                 if person is not None and members.remove(call.root, person, **call.by):
-                    gone.append(name)
+                    deleted.append(name)
             except OURS as error:
                 errors.append(_failed(at, name, kind, error))
-        return {"names": gone, "errors": errors}
+        return {"names": deleted, "errors": errors}
 
     return handle
 
@@ -161,14 +161,14 @@ def _failed(at: int, name: str, kind: str, error: Exception) -> Mapping[str, Any
 
 def routes(kind: str) -> Iterable[Route]:
     noun = kind.capitalize()
-    every, one = f"metalakes/{{metalake}}/{kind}s", f"metalakes/{{metalake}}/{kind}s/{{{kind}}}"
+    every, single = f"metalakes/{{metalake}}/{kind}s", f"metalakes/{{metalake}}/{kind}s/{{{kind}}}"
     bulk = f"bulk/metalakes/{{metalake}}/{kind}s"
     many = shape({f"{kind}s": required(some(ADD))})
     names = shape({"names": required(some(filled))})
     yield Route("GET", every, f"{noun}.list{noun}s", listed(kind))
     yield Route("POST", every, f"{noun}.add{noun}", added(kind), ADD)
-    yield Route("GET", one, f"{noun}.get{noun}", loaded(kind))
-    yield Route("DELETE", one, f"{noun}.remove{noun}", removed(kind), absent_ok=True)
+    yield Route("GET", single, f"{noun}.get{noun}", loaded(kind))
+    yield Route("DELETE", single, f"{noun}.remove{noun}", removed(kind), absent_ok=True)
     yield Route("POST", f"{bulk}/add", f"{noun}.add{noun}", bulk_added(kind), many)
     yield Route("POST", f"{bulk}/remove", f"{noun}.remove{noun}", bulk_removed(kind), names)
 

@@ -33,9 +33,9 @@ IDLE = ("metalake",)
 
 
 def wire(name: str, detail: Detail, audit: Audit) -> Wire:
-    found = described(name, detail, audit)
-    found["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
-    return found
+    body = described(name, detail, audit)
+    body["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
+    return body
 
 
 def listed(call: Call) -> Wire:
@@ -44,9 +44,9 @@ def listed(call: Call) -> Wire:
     admitted = (root for root in visible_objects.realms_of(call.principal) if root.kind == "gravitino")
     roots = [root for root in admitted if root.realm_id in own]
     ids = [root.id for root in roots]
-    said = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
+    details = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
     when = audits_of(ids)
-    shown = [wire(root.name, said.get(root.id) or Detail(), when.get(root.id, {})) for root in roots]
+    shown = [wire(root.name, details.get(root.id) or Detail(), when.get(root.id, {})) for root in roots]
     return {"metalakes": shown}
 
 
@@ -66,10 +66,10 @@ def create(call: Call) -> Later:
     name = legal(body["name"])
     root = realms.create("gravitino", name, owner=call.principal, comment=comment, **call.by)
     Detail.objects.filter(securable=root.id).update(content={"properties": properties})
-    return lambda: {"metalake": told(root)}
+    return lambda: {"metalake": wire_of(root)}
 
 
-def told(root: Node) -> Wire:
+def wire_of(root: Node) -> Wire:
     """A metalake as it is now."""
     return wire(root.name, Detail.objects.get(securable=root.id), audit_of(root))
 
@@ -80,7 +80,7 @@ def load(call: Call) -> Wire:
 
 def altered(call: Call) -> Later:
     node, _ = alter(call, call.root)
-    return lambda: {"metalake": told(node)}
+    return lambda: {"metalake": wire_of(node)}
 
 
 def switched(call: Call) -> Wire:

@@ -74,13 +74,13 @@ def version_of(call: Call, found: Iterable[Version]) -> Version:
 
 
 def shown(version: Version) -> Wire:
-    found = {**version, "properties": object_details.shown(version["properties"])}
-    return found | {"comment": version["comment"], "uri": version["uris"].get(UNNAMED)}
+    item_wire = {**version, "properties": object_details.shown(version["properties"])}
+    return item_wire | {"comment": version["comment"], "uri": version["uris"].get(UNNAMED)}
 
 
 def keep(call: Call, found: list[Version], **content: Any) -> None:
-    said = {**call.detail.content, "versions": found, **content}
-    object_details.describe(call.node, what="the versions", content=said, **call.by)
+    new_content = {**call.detail.content, "versions": found, **content}
+    object_details.describe(call.node, what="the versions", content=new_content, **call.by)
 
 
 def list_versions(call: Call) -> Wire:
@@ -94,61 +94,61 @@ def load_version(call: Call) -> Wire:
 
 
 def link(call: Call) -> Wire:
-    body, found = call.body, versions(call)
+    body, known_versions = call.body, versions(call)
     uris = dict(body.get("uris", {}))
     if body.get("uri"):
         uris.setdefault(UNNAMED, body["uri"])
     if not uris or not all(uris.values()):
         raise illegal("A model version needs an address")
     aliases = list(dict.fromkeys(body.get("aliases", ())))
-    _check_aliases(found, aliases)
+    _check_aliases(known_versions, aliases)
     number = call.detail.content.get("latest", -1) + 1
     audit = {"creator": call.principal.name, "createTime": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     new = {"version": number, "uris": uris, "comment": body.get("comment", ""), "aliases": aliases}
     new |= {"properties": object_details.sealed(body.get("properties", {})), "audit": audit}
-    keep(call, [*found, new], latest=number)
+    keep(call, [*known_versions, new], latest=number)
     return {}
 
 
-def _check_aliases(found: Iterable[Version], aliases: Iterable[str]) -> None:
+def _check_aliases(versions_: Iterable[Version], aliases: Iterable[str]) -> None:
     """Raises Problem when an alias stands for another version already, or could be taken for a number."""
-    taken = {alias for item in found for alias in item["aliases"]}
+    used = {alias for item in versions_ for alias in item["aliases"]}
     for alias in aliases:
         if alias.isdigit():
             raise illegal("An alias is no number")
-        if alias in taken:
+        if alias in used:
             message = f"Alias {alias} already exists"
             raise Problem(409, 1004, "ModelVersionAliasesAlreadyExistException", message)
 
 
 def alter_version(call: Call) -> Wire:
-    found = versions(call)
-    one = version_of(call, found)
+    known_versions = versions(call)
+    version = version_of(call, known_versions)
     for update in call.body["updates"]:
-        others = [other for other in found if other is not one]
-        UPDATES[update["@type"]](one, update, others)
-    keep(call, found)
-    return {"modelVersion": shown(one)}
+        others = [other for other in known_versions if other is not version]
+        UPDATES[update["@type"]](version, update, others)
+    keep(call, known_versions)
+    return {"modelVersion": shown(version)}
 
 
 def delete_version(call: Call) -> Wire:
-    found = [] if call.absent else versions(call)
+    known_versions = [] if call.absent else versions(call)
     try:
-        gone = version_of(call, found)
+        removed = version_of(call, known_versions)
     except Problem:
         return {"dropped": False, "deleted": False}
-    keep(call, [item for item in found if item is not gone])
+    keep(call, [item for item in known_versions if item is not removed])
     return {"dropped": True, "deleted": True}
 
 
 def uri(call: Call) -> Wire:
-    one = version_of(call, versions(call))
-    default = object_details.shown(one["properties"]).get("default-uri-name", UNNAMED)
+    version = version_of(call, versions(call))
+    default = object_details.shown(version["properties"]).get("default-uri-name", UNNAMED)
     name = call.query.get("uriName") or default
-    if name not in one["uris"]:
-        message = f"Version {one['version']} has no address {name}"
+    if name not in version["uris"]:
+        message = f"Version {version['version']} has no address {name}"
         raise Problem(404, 1003, "NoSuchModelVersionURINameException", message)
-    return {"uri": one["uris"][name]}
+    return {"uri": version["uris"][name]}
 
 
 Change = Callable[[Version, Mapping[str, Any], list[Version]], None]
@@ -169,9 +169,9 @@ def _remove_uri(version: Version, update: Mapping[str, Any], others: list[Versio
 
 
 def _aliases(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    gone, new = update.get("aliasesToRemove", ()), update.get("aliasesToAdd", ())
+    removed, new = update.get("aliasesToRemove", ()), update.get("aliasesToAdd", ())
     _check_aliases(others, new)
-    left = [alias for alias in version["aliases"] if alias not in gone]
+    left = [alias for alias in version["aliases"] if alias not in removed]
     version["aliases"] = list(dict.fromkeys([*left, *new]))
 
 

@@ -39,14 +39,14 @@ def place(root: Node, types: Sequence[str], names: Sequence[str]) -> Place:
         return Place(root)
     if types[-1] in PEOPLE:
         return of_person(root, types[-1], names[-1])
-    found = find_all([ObjectRef(type, root.name, tuple(names[: at + 1])) for at, type in enumerate(types)])
-    if found[-1] is not None:
-        return Place(found[-1])
-    there = sum(1 for node in found if node is not None)
-    node = found[there - 1] if there else root
+    nodes = find_all([ObjectRef(type, root.name, tuple(names[: at + 1])) for at, type in enumerate(types)])
+    if nodes[-1] is not None:
+        return Place(nodes[-1])
+    existing = sum(1 for node in nodes if node is not None)
+    node = nodes[existing - 1] if existing else root
     assert node is not None  # noqa: S101 - the ones found come first
-    missing = (types[there], names[there])
-    for type, name in zip(types[there:], names[there:], strict=True):
+    missing = (types[existing], names[existing])
+    for type, name in zip(types[existing:], names[existing:], strict=True):
         above = nearest_schema(node, name) if type == "schema" and node.type == "catalog" else node
         node = below(above, type, name)
     return Place(node, missing)

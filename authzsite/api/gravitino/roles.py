@@ -49,33 +49,35 @@ class Given:
 
 def privileges_of(items: Iterable[Mapping[str, str]]) -> tuple[Privilege, ...]:
     """Privileges as the law knows them, each with the name that was written.  Raises Problem."""
-    found: dict[str, Privilege] = {}
+    by_name: dict[str, Privilege] = {}
     for item in items:
         written = item["name"].upper()
-        known = LAW.privilege(written)
-        if known is None:
+        privilege_ = LAW.privilege(written)
+        if privilege_ is None:
             raise illegal(f"{item['name']} is no privilege", ILLEGAL_PRIVILEGE)
-        one = Privilege(known.code, item["condition"], written if written != known.code else "")
-        if found.setdefault(known.code, one).effect != one.effect:
+        stated_privilege = Privilege(
+            privilege_.code, item["condition"], written if written != privilege_.code else ""
+        )
+        if by_name.setdefault(privilege_.code, stated_privilege).effect != stated_privilege.effect:
             raise illegal(f"{written} cannot be both allowed and denied on one object", ILLEGAL_PRIVILEGE)
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def given(root: Node, items: Sequence[Mapping[str, Any]], *, absent: str = "") -> list[Given]:
     """The objects of a body with what is given on each; `absent` names the exception for one not there."""
-    found = {}
+    privileges = {}
     for item in items:
         if item["type"].lower() not in HOLDERS:
             raise illegal(f"Privileges cannot be granted on the type {item['type']}")
         place = path_objects.of_object(root, item["type"], item["fullName"])
         if place.missing is not None:
             raise _not_there(item["fullName"], absent)
-        if place.node.id in found:
+        if place.node.id in privileges:
             raise illegal(f"{item['fullName']} stands there twice")
         if not item["privileges"]:
             raise illegal(f"{item['fullName']} has no privileges", ILLEGAL_PRIVILEGE)
-        found[place.node.id] = Given(place.node, privileges_of(item["privileges"]))
-    return list(found.values())
+        privileges[place.node.id] = Given(place.node, privileges_of(item["privileges"]))
+    return list(privileges.values())
 
 
 def _not_there(name: str, absent: str) -> Problem:
@@ -95,22 +97,22 @@ def objects_of(role: int) -> list[Wire]:
     by_object: dict[int, dict[tuple[str, str], Grant]] = defaultdict(dict)
     for row in in_role(role):
         by_object[row.securable_id].setdefault((row.privilege, row.effect), row)
-    there = nodes(by_object)
+    by_id = nodes(by_object)
     return [
         {
-            "fullName": there[key].ref.full_name or there[key].name,
-            "type": there[key].type,
+            "fullName": by_id[key].ref.full_name or by_id[key].name,
+            "type": by_id[key].type,
             "privileges": [
                 {"name": (row.written or row.privilege).lower(), "condition": row.effect}
                 for row in rows.values()
             ],
         }
         for key, rows in by_object.items()
-        if key in there
+        if key in by_id
     ]
 
 
-def told(role: Node) -> Wire:
+def wire_of(role: Node) -> Wire:
     """A role as it is now."""
     detail = Detail.objects.filter(securable=role.id).first() or Detail()
     return {
@@ -134,11 +136,11 @@ def create(call: Call) -> Later:
     role = roles.create(call.root, name, owner=call.principal, properties=properties, **call.by)
     for object_ in objects:
         roles.add_privileges(role, object_.node, object_.privileges, **call.by)
-    return lambda: {"role": told(role)}
+    return lambda: {"role": wire_of(role)}
 
 
 def load(call: Call) -> Wire:
-    return {"role": told(call.node)}
+    return {"role": wire_of(call.node)}
 
 
 def delete(call: Call) -> Wire:
@@ -169,16 +171,16 @@ def in_role_on(securable: int) -> Any:
 
 def role_of(call: Call) -> Node:
     """The role that a permission call changes.  Raises Problem."""
-    found = path_objects.place(call.root, ["role"], [call.names["role"]])
-    if found.missing is not None:
+    role = path_objects.place(call.root, ["role"], [call.names["role"]])
+    if role.missing is not None:
         raise no_such("role", call.names["role"])
-    return found.node
+    return role.node
 
 
 def grant(call: Call) -> Later:
     role, wanted = role_of(call), privileges_of(call.body["privileges"])
     roles.add_privileges(role, call.node, wanted, **call.by)
-    return lambda: {"role": told(role)}
+    return lambda: {"role": wire_of(role)}
 
 
 def revoke(call: Call) -> Later:
@@ -187,7 +189,7 @@ def revoke(call: Call) -> Later:
         roles.check_binding(call.node, privilege.code)
     roles.remove_privileges(role, call.node, wanted, **call.by)
     _drop_when_empty(call, role)
-    return lambda: {"role": told(role)}
+    return lambda: {"role": wire_of(role)}
 
 
 def _drop_when_empty(call: Call, role: Node) -> None:
@@ -199,7 +201,7 @@ def override(call: Call) -> Later:
     role, wanted = call.node, given(call.root, call.body["overrides"])
     roles.replace_privileges(role, {item.node: item.privileges for item in wanted}, **call.by)
     _drop_when_empty(call, role)
-    return lambda: {"role": told(role)}
+    return lambda: {"role": wire_of(role)}
 
 
 ANY_CATALOG = ("catalog",)

@@ -51,9 +51,9 @@ def segments(path: str) -> tuple[str, ...]:
     """The parts of an escaped path below `/api`; one slash at the end says nothing.  Raises Problem."""
     parts = path.removeprefix("/api").removeprefix("/").removesuffix("/").split("/")
     try:
-        found = tuple(unquote(part, errors="strict") for part in parts)
+        decoded = tuple(unquote(part, errors="strict") for part in parts)
     except UnicodeDecodeError:
         raise Problem(400, 1001, "IllegalArgumentException", "The path is no UTF-8") from None
-    if any(not part or "\0" in part for part in found):
+    if any(not part or "\0" in part for part in decoded):
         raise not_found("There is no such path")
-    return found
+    return decoded

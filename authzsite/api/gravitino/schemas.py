@@ -27,7 +27,7 @@ def wire(name: str, detail: Detail, audit: Audit) -> Wire:
     return described(name, detail, audit)
 
 
-def told(node: Node) -> Wire:
+def wire_of(node: Node) -> Wire:
     """A schema as it is now."""
     return wire(node.name, Detail.objects.get(securable=node.id), audit_of(node))
 
@@ -74,14 +74,14 @@ def create(call: Call) -> Later:
     content = {"properties": object_details.sealed(call.body.get("properties", {}))}
     new = NewObject("schema", name, comment=call.body.get("comment", ""), content=content)
     [node] = objects.register(above, [new], owner=call.principal, scope=call.node, **call.by)
-    return lambda: {"schema": told(node)}
+    return lambda: {"schema": wire_of(node)}
 
 
 def _above(call: Call, parent: Node, name: str) -> Node:
     """The schema of that name, made when absent."""
-    found = find(ObjectRef("schema", call.root.name, (call.node.name, name)))
-    if found is not None:
-        return found
+    schema = find(ObjectRef("schema", call.root.name, (call.node.name, name)))
+    if schema is not None:
+        return schema
     new = [NewObject("schema", name)]
     return objects.register(parent, new, owner=call.principal, scope=call.node, **call.by)[0]
 
@@ -93,7 +93,7 @@ def load(call: Call) -> Wire:
 def alter(call: Call) -> Later:
     call.refuse_connected()
     node, _ = altering.alter(call, call.node)
-    return lambda: {"schema": told(node)}
+    return lambda: {"schema": wire_of(node)}
 
 
 def drop(call: Call) -> Wire:

@@ -29,7 +29,7 @@ def configs(request: HttpRequest) -> HttpResponse:
     if request.method != "GET":
         problem = unsupported("Only GET is supported here")
         return respond(problem.body, problem.status)
-    found: dict[str, Any] = {
+    configuration: dict[str, Any] = {
         "gravitino.authenticators": sorted(settings.LAKEWARDEN_AUTHENTICATORS),
         "gravitino.authorization.enable": True,
         "gravitino.schema.separator": SEPARATOR,
@@ -38,10 +38,10 @@ def configs(request: HttpRequest) -> HttpResponse:
     try:
         caller_of(request)
     except Problem:
-        return respond(found)
+        return respond(configuration)
     return respond(
         {
-            **found,
+            **configuration,
             "gravitino.authorization.serviceAdmins": ",".join(sorted(settings.LAKEWARDEN_SERVICE_ADMINS)),
         }
     )

@@ -30,37 +30,37 @@ ADD = shape({"partitions": required(some(PARTITION))})
 
 
 def _partitions(call: Call) -> dict[str, Wire]:
-    found: dict[str, Wire] = dict(call.detail.content.get("partitions", {}))
-    return found
+    partitions: dict[str, Wire] = dict(call.detail.content.get("partitions", {}))
+    return partitions
 
 
 def list_partitions(call: Call) -> Wire:
-    found = _partitions(call)
-    return {"partitions": list(found.values())} if call.asks("details") else {"names": list(found)}
+    partitions = _partitions(call)
+    return {"partitions": list(partitions.values())} if call.asks("details") else {"names": list(partitions)}
 
 
 def get_partition(call: Call) -> Wire:
     return {"partition": _partition(call, _partitions(call))}
 
 
-def _partition(call: Call, found: Mapping[str, Wire]) -> Wire:
+def _partition(call: Call, partitions: Mapping[str, Wire]) -> Wire:
     name = call.names["partition"]
-    if name not in found:
+    if name not in partitions:
         raise no_such("partition", name)
-    return found[name]
+    return partitions[name]
 
 
 def add_partitions(call: Call) -> Wire:
     call.refuse_connected()
-    found, new = _partitions(call), call.body["partitions"]
+    partitions, new = _partitions(call), call.body["partitions"]
     if not call.detail.content.get("partitioning"):
         raise unsupported(f"Table {call.node.name} is not partitioned")
     for item in new:
         item |= {"name": item.get("name") or _name_of(item), "properties": item.get("properties", {})}
-        if item["name"] in found:
+        if item["name"] in partitions:
             raise exists("partition", f"Partition {item['name']} already exists")
-        found[item["name"]] = item
-    _keep(call, "the partitions", partitions=found)
+        partitions[item["name"]] = item
+    _keep(call, "the partitions", partitions=partitions)
     return {"partitions": new}
 
 
@@ -73,10 +73,10 @@ def _name_of(partition: Mapping[str, Any]) -> str:
 
 def drop_partition(call: Call) -> Wire:
     call.refuse_connected()
-    found = _partitions(call)
-    gone = found.pop(call.names["partition"], None) is not None
-    _keep(call, "the partitions", partitions=found)
-    return {"dropped": gone, "deleted": gone}
+    partitions = _partitions(call)
+    dropped = partitions.pop(call.names["partition"], None) is not None
+    _keep(call, "the partitions", partitions=partitions)
+    return {"dropped": dropped, "deleted": dropped}
 
 
 # statistics
@@ -108,19 +108,25 @@ def _checked(name: str) -> str:
     return name
 
 
-def _shown(found: Statistics) -> list[Wire]:
+def _shown(statistics: Statistics) -> list[Wire]:
     return [
-        {"name": name, "value": one["value"], "reserved": False, "modifiable": True, "audit": one["audit"]}
-        for name, one in sorted(found.items())
+        {
+            "name": name,
+            "value": value["value"],
+            "reserved": False,
+            "modifiable": True,
+            "audit": value["audit"],
+        }
+        for name, value in sorted(statistics.items())
     ]
 
 
 def _updated(call: Call, before: Statistics, values: Mapping[str, Any]) -> Statistics:
     audit = {"creator": call.principal.name, "createTime": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")}
-    found = dict(before)
+    statistics = dict(before)
     for name, value in values.items():
-        found[_checked(name)] = {"value": value, "audit": found.get(name, {}).get("audit", audit)}
-    return found
+        statistics[_checked(name)] = {"value": value, "audit": statistics.get(name, {}).get("audit", audit)}
+    return statistics
 
 
 def list_statistics(call: Call) -> Wire:
@@ -128,46 +134,56 @@ def list_statistics(call: Call) -> Wire:
 
 
 def update_statistics(call: Call) -> Wire:
-    found = _updated(call, call.detail.content.get("statistics", {}), call.body["updates"])
-    _keep(call, "the statistics", statistics=found)
+    statistics = _updated(call, call.detail.content.get("statistics", {}), call.body["updates"])
+    _keep(call, "the statistics", statistics=statistics)
     return {}
 
 
 def drop_statistics(call: Call) -> Wire:
-    found = dict(call.detail.content.get("statistics", {}))
-    gone = [found.pop(_checked(name), None) is not None for name in call.body["names"]]
-    _keep(call, "the statistics", statistics=found)
-    return {"dropped": any(gone), "deleted": any(gone)}
+    statistics = dict(call.detail.content.get("statistics", {}))
+    dropped = [statistics.pop(_checked(name), None) is not None for name in call.body["names"]]
+    _keep(call, "the statistics", statistics=statistics)
+    return {"dropped": any(dropped), "deleted": any(dropped)}
 
 
 def list_partition_statistics(call: Call) -> Wire:
     start, end = call.query.get("from"), call.query.get("to")
     parts = sorted(call.detail.content.get("partition_statistics", {}).items())
-    asked = [
-        (name, found) for name, found in parts if (not start or start <= name) and (not end or name <= end)
+    selected = [
+        (name, statistics)
+        for name, statistics in parts
+        if (not start or start <= name) and (not end or name <= end)
     ]
     return {
-        "partitionStatistics": [{"partitionName": name, "statistics": _shown(found)} for name, found in asked]
+        "partitionStatistics": [
+            {"partitionName": name, "statistics": _shown(statistics)} for name, statistics in selected
+        ]
     }
 
 
 def update_partition_statistics(call: Call) -> Wire:
-    found = dict(call.detail.content.get("partition_statistics", {}))
+    statistics = dict(call.detail.content.get("partition_statistics", {}))
     for item in call.body["updates"]:
         name = item["partitionName"]
-        found[name] = _updated(call, found.get(name, {}), item["statistics"])
-    _keep(call, "the statistics", partition_statistics=found)
+        statistics[name] = _updated(call, statistics.get(name, {}), item["statistics"])
+    _keep(call, "the statistics", partition_statistics=statistics)
     return {}
 
 
 def drop_partition_statistics(call: Call) -> Wire:
-    found = {name: dict(one) for name, one in call.detail.content.get("partition_statistics", {}).items()}
-    gone = False
+    statistics = {
+        name: dict(values) for name, values in call.detail.content.get("partition_statistics", {}).items()
+    }
+    dropped = False
     for item in call.body["drops"]:
         for name in item["statisticNames"]:
-            gone |= found.get(item["partitionName"], {}).pop(_checked(name), None) is not None
-    _keep(call, "the statistics", partition_statistics={name: one for name, one in found.items() if one})
-    return {"dropped": gone, "deleted": gone}
+            dropped |= statistics.get(item["partitionName"], {}).pop(_checked(name), None) is not None
+    _keep(
+        call,
+        "the statistics",
+        partition_statistics={name: values for name, values in statistics.items() if values},
+    )
+    return {"dropped": dropped, "deleted": dropped}
 
 
 TABLE = "metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}/tables/{table}"
@@ -176,8 +192,10 @@ STATISTICS = "metalakes/{metalake}/objects/{type}/{full_name}/statistics"
 
 
 def _statistic(method: str, path: str, operation: str, handle: Any, body: Any = None) -> Route:
-    asked = f"Statistic.{operation}"
-    return Route(method, path, asked, handle, body, weigh=weigh(asked), noun="metadata_object")
+    operation_name = f"Statistic.{operation}"
+    return Route(
+        method, path, operation_name, handle, body, weigh=weigh(operation_name), noun="metadata_object"
+    )
 
 
 ROUTES = (

@@ -71,17 +71,17 @@ ALTER = updates(
 
 
 def wire(name: str, detail: Detail, audit: Audit, *, connected: bool = False) -> Wire:
-    said = detail.content
+    content = detail.content
     return described(name, detail, audit) | {
         "columns": [columns.shown(column, connected=connected) for column in detail.columns],
-        "partitioning": said.get("partitioning", []),
-        "distribution": said.get("distribution", NO_DISTRIBUTION),
-        "sortOrders": said.get("sortOrders", []),
-        "indexes": said.get("indexes", []),
+        "partitioning": content.get("partitioning", []),
+        "distribution": content.get("distribution", NO_DISTRIBUTION),
+        "sortOrders": content.get("sortOrders", []),
+        "indexes": content.get("indexes", []),
     }
 
 
-def told(node: Node) -> Wire:
+def wire_of(node: Node) -> Wire:
     """A table as it is now."""
     return wire(node.name, Detail.objects.get(securable=node.id), audit_of(node))
 
@@ -92,7 +92,7 @@ def create(call: Call) -> Later:
     body = call.body
     content = {name: body[name] for name in LAYOUT if body.get(name)}
     node = altering.make(call, "table", columns=columns.kept_all(body.get("columns", ())), content=content)
-    return lambda: {"table": told(node)}
+    return lambda: {"table": wire_of(node)}
 
 
 def weigh_load(call: Call) -> None:
@@ -111,7 +111,7 @@ def alter(call: Call) -> Later:
     if any(item.get("newSchemaName") for item in call.body["updates"]):
         raise unsupported("A table is not moved to another schema here")
     node, _ = altering.alter(call, call.node, more=UPDATES)
-    return lambda: {"table": told(node)}
+    return lambda: {"table": wire_of(node)}
 
 
 # one column at a time

@@ -108,14 +108,14 @@ def _checked(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def create_tag(call: Call) -> Later:
     node = altering.make(call, "tag")
-    return lambda: _told(TAG, node)
+    return lambda: _wire_of(TAG, node)
 
 
 def create_policy(call: Call) -> Later:
     body = call.body
     content = {"policyType": body["policyType"], "content": _checked(body["content"])}
     node = altering.make(call, "policy", content={**content, "in_use": body.get("enabled", True)})
-    return lambda: _told(POLICY, node)
+    return lambda: _wire_of(POLICY, node)
 
 
 def _update_content(draft: Draft, update: Mapping[str, Any]) -> None:
@@ -127,7 +127,7 @@ def switch(call: Call) -> Wire:
     return {}
 
 
-def _told(kind: Kind, node: Node) -> Wire:
+def _wire_of(kind: Kind, node: Node) -> Wire:
     return {kind.type: kind.show(node.name, Detail.objects.get(securable=node.id), audit_of(node))}
 
 
@@ -144,7 +144,7 @@ def listing(kind: Kind) -> Handler:
 def altered(kind: Kind, more: Mapping[str, Update]) -> Handler:
     def handle(call: Call) -> Later:
         node, _ = altering.alter(call, call.node, more=more)
-        return lambda: _told(kind, node)
+        return lambda: _wire_of(kind, node)
 
     return handle
 
@@ -160,10 +160,10 @@ def delete(call: Call) -> Wire:
 def marked(call: Call) -> Wire:
     """The objects that bear a mark, as far as the viewer may look at them."""
     rows = list(Mark.objects.filter(mark=call.node.id).order_by("pk"))
-    there = nodes(row.securable_id for row in rows)
+    by_id = nodes(row.securable_id for row in rows)
     shown = []
     for row in rows:
-        node = there.get(row.securable_id)
+        node = by_id.get(row.securable_id)
         if node is not None and decisions_ask.may_see(call.slice, node, now=call.now):
             names = [*node.path, row.column] if row.column else list(node.path)
             shown.append(
@@ -182,14 +182,14 @@ def borne(call: Call, kind: Kind) -> list[tuple[int, bool]]:
     rows = Mark.objects.filter(securable__in=[key for key in node.lineage if key != path_objects.ABSENT])
     rows = rows.filter(mark__type=kind.type, mark__closed__isnull=True).order_by("mark", "pk")
     seen = visible(call.slice, call.root.levels, kind.type, now=call.now.timestamp())
-    found: dict[int, bool] = {}
+    mark_states: dict[int, bool] = {}
     for row in rows:
         if row.column and row.column != column:
             continue
         inherited = row.securable_id != own or row.column != column
         if seen.shows(row.mark_id):
-            found[row.mark_id] = found.get(row.mark_id, True) and inherited
-    return sorted(found.items())
+            mark_states[row.mark_id] = mark_states.get(row.mark_id, True) and inherited
+    return sorted(mark_states.items())
 
 
 def of_object(kind: Kind) -> Handler:
@@ -201,16 +201,16 @@ def of_object(kind: Kind) -> Handler:
 
 
 def _borne_now(call: Call, kind: Kind) -> Wire:
-    found = borne(call, kind)
-    there = nodes(key for key, _ in found)
+    mark_states = borne(call, kind)
+    by_id = nodes(key for key, _ in mark_states)
     if not call.asks("details"):
-        return {"names": [there[key].name for key, _ in found]}
-    said = {row.securable_id: row for row in Detail.objects.filter(securable__in=there)}
-    when = audits_of(there)
+        return {"names": [by_id[key].name for key, _ in mark_states]}
+    details = {row.securable_id: row for row in Detail.objects.filter(securable__in=by_id)}
+    when = audits_of(by_id)
     return {
         kind.many: [
-            kind.show(there[key].name, said.get(key) or Detail(), when.get(key, {})) | {"inherited": above}
-            for key, above in found
+            kind.show(by_id[key].name, details.get(key) or Detail(), when.get(key, {})) | {"inherited": above}
+            for key, above in mark_states
         ]
     }
 
@@ -241,9 +241,9 @@ def one_of_object(kind: Kind) -> Handler:
         inherited = dict(borne(call, kind)).get(mark.node.id)
         if mark.missing or inherited is None:
             raise no_such(kind.type, call.names[kind.type])
-        told = _told(kind, mark.node)
-        told[kind.type]["inherited"] = inherited
-        return told
+        wire = _wire_of(kind, mark.node)
+        wire[kind.type]["inherited"] = inherited
+        return wire
 
     return handle
 
@@ -276,36 +276,36 @@ def associate(kind: Kind) -> Handler:
             *above, _ = (*call.node.above(), call.node)
             bearer = above[-1]
         node, column = bearer, call.place.column
-        gone = _found(call, kind, call.body.get(f"{kind.many}ToRemove", ()), needed=False)
-        new = _found(call, kind, call.body.get(f"{kind.many}ToAdd", ()), needed=True)
-        tags.take(node, gone, column=column, **call.by)
+        removed = _existing(call, kind, call.body.get(f"{kind.many}ToRemove", ()), needed=False)
+        new = _existing(call, kind, call.body.get(f"{kind.many}ToAdd", ()), needed=True)
+        tags.take(node, removed, column=column, **call.by)
         tags.put(node, new, column=column, **call.by)
         return lambda: _borne_now(call, kind)
 
     return handle
 
 
-def _found(call: Call, kind: Kind, names: Sequence[str], *, needed: bool) -> list[Node]:
-    found = [_mark(call, kind, name) for name in dict.fromkeys(names)]
-    absent = [place for place in found if place.missing is not None]
+def _existing(call: Call, kind: Kind, names: Sequence[str], *, needed: bool) -> list[Node]:
+    marks = [_mark(call, kind, name) for name in dict.fromkeys(names)]
+    absent = [place for place in marks if place.missing is not None]
     if needed and absent:
         raise no_such(kind.type, absent[0].node.name)
-    return [place.node for place in found if place.missing is None]
+    return [place.node for place in marks if place.missing is None]
 
 
 def calls(
     kind: Kind, create: Handler, shapes: tuple[Reader, Reader], more: Mapping[str, Update]
 ) -> Iterable[Route]:
     """The calls on the marks of a kind themselves."""
-    one, all_ = kind.type.capitalize(), kind.many.capitalize()
+    noun, all_ = kind.type.capitalize(), kind.many.capitalize()
     every = f"metalakes/{{metalake}}/{kind.many}"
     single = f"{every}/{{{kind.type}}}"
-    yield Route("GET", every, f"{one}.list{all_}", listing(kind))
-    yield Route("POST", every, f"{one}.create{one}", create, shapes[0])
-    yield Route("GET", single, f"{one}.get{one}", lambda call: _told(kind, call.node))
-    yield Route("PUT", single, f"{one}.alter{one}", altered(kind, more), shapes[1])
-    yield Route("DELETE", single, f"{one}.delete{one}", delete, absent_ok=True)
-    yield Route("GET", f"{single}/objects", f"{one}.listMetadataObjectsFor{one}", marked)
+    yield Route("GET", every, f"{noun}.list{all_}", listing(kind))
+    yield Route("POST", every, f"{noun}.create{noun}", create, shapes[0])
+    yield Route("GET", single, f"{noun}.get{noun}", lambda call: _wire_of(kind, call.node))
+    yield Route("PUT", single, f"{noun}.alter{noun}", altered(kind, more), shapes[1])
+    yield Route("DELETE", single, f"{noun}.delete{noun}", delete, absent_ok=True)
+    yield Route("GET", f"{single}/objects", f"{noun}.listMetadataObjectsFor{noun}", marked)
 
 
 def calls_on_objects(kind: Kind, base: str, rest: str) -> Iterable[Route]:

@@ -30,14 +30,14 @@ def audits(revisions: Mapping[Key, tuple[int, int | None]]) -> dict[Key, Audit]:
 
 
 def _audit(pair: tuple[int, int | None], changes: Mapping[int, Change], names: Mapping[str, str]) -> Audit:
-    found: Audit = {}
+    audit: Audit = {}
     words = (("creator", "createTime"), ("lastModifier", "lastModifiedTime"))
     for revision, (who, when) in zip(pair, words, strict=True):
         row = changes.get(revision) if revision else None
         if row is not None:
-            found[who] = names.get(row.actor, row.actor)
-            found[when] = row.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return found
+            audit[who] = names.get(row.actor, row.actor)
+            audit[when] = row.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return audit
 
 
 def audits_of(ids: Iterable[int]) -> dict[int, Audit]:
@@ -84,9 +84,9 @@ def with_details(rows: Iterable[Placement], show: Callable[[str, Detail, Audit],
     """Objects in full, from their placements.  Four queries, however many."""
     places = list(rows)
     ids = [row.securable_id for row in places]
-    said = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
+    details = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
     when = audits_of(ids)
     return [
-        show(row.name, said.get(row.securable_id) or Detail(), when.get(row.securable_id, {}))
+        show(row.name, details.get(row.securable_id) or Detail(), when.get(row.securable_id, {}))
         for row in places
     ]

@@ -74,31 +74,31 @@ class Authorization(HerdCall):
 
     def get(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
         office = self.looking()
-        node, found = _existing(office, *_named(office, "READ", user_id, namespace))
-        if not office.is_caller(found[0].name):
+        node, entry = _existing(office, *_named(office, "READ", user_id, namespace))
+        if not office.is_caller(entry[0].name):
             access_log.looked(office.caller, "review access", node, via=VIA)
-        return self.respond(bodies.ENTRY, wire(found[0]))
+        return self.respond(bodies.ENTRY, wire(entry[0]))
 
     def put(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
         with self.changing(GRANT_ADDED) as office:
             named = _named(office, "GRANT", user_id, namespace)
             codes = checks.permissions(self.read(bodies.UPDATE)["namespacePermissions"])
-            node, found = _existing(office, *named)
-            held = {code for item in found for code in item.privileges}
+            node, own_entries = _existing(office, *named)
+            held = {code for item in own_entries for code in item.privileges}
             if entries.drops_own_grant(office.actor, named[-1], held, codes):
                 raise Problem(400, OWN_GRANT)
             authority = office.authority(GRANTING, node)
-            _take(office, found[1:])
-            holder = Principal.objects.get(pk=found[0].holder)
+            _take(office, own_entries[1:])
+            holder = Principal.objects.get(pk=own_entries[0].holder)
             entries.replace(node, holder, codes, by=office.actor, authority=authority)
             entry = office.entries_of(holder.name, node)[0]
         return self.respond(bodies.ENTRY, wire(entry))
 
     def delete(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
         with self.changing(GRANT_REMOVED) as office:
-            _, found = _existing(office, *_named(office, "GRANT", user_id, namespace))
-            _take(office, found)
-        return self.respond(bodies.ENTRY, wire(found[0]))
+            _, entry = _existing(office, *_named(office, "GRANT", user_id, namespace))
+            _take(office, entry)
+        return self.respond(bodies.ENTRY, wire(entry[0]))
 
 
 def _named(office: Office, permission: str, user_id: str, namespace: str) -> tuple[Node | None, str, str]:
@@ -111,14 +111,14 @@ def _named(office: Office, permission: str, user_id: str, namespace: str) -> tup
 
 def _existing(office: Office, node: Node | None, code: str, user: str) -> tuple[Node, list[Entry]]:
     """The user's entries on the namespace, of which there is one at least.  Raises Problem."""
-    found = office.entries_of(user, node) if node else []
-    if node is None or not found:
+    own_entries = office.entries_of(user, node) if node else []
+    if node is None or not own_entries:
         raise no_entry(user, code)
-    return node, found
+    return node, own_entries
 
 
-def _take(office: Office, found: Iterable[Entry]) -> None:
-    for item in found:
+def _take(office: Office, own_entries: Iterable[Entry]) -> None:
+    for item in own_entries:
         node = office.place_of(item)
         holder = Principal.objects.get(pk=item.holder)
         entries.take(node, holder, by=office.actor, authority=office.authority(GRANTING, node))
@@ -131,8 +131,8 @@ class OfUser(HerdCall):
         office = self.looking()
         office.need_role()
         user = checks.user_id(user_id)
-        mine, found = office.is_caller(user), office.entries_of(user)
-        shown = [item for item in found if mine or office.may("READ", office.place_of(item))]
+        mine, own_entries = office.is_caller(user), office.entries_of(user)
+        shown = [item for item in own_entries if mine or office.may("READ", office.place_of(item))]
         if shown and not mine:
             access_log.looked(office.caller, f"review access of a user on {len(shown)}", office.herd, via=VIA)
         return self.respond(bodies.ENTRIES, {"userNamespaceAuthorizations": _by_namespace(shown)})
@@ -140,14 +140,14 @@ class OfUser(HerdCall):
     def delete(self, request: Request, user_id: str) -> HttpResponse:
         with self.changing(GRANT_REMOVED) as office:
             office.need_role()
-            found = office.entries_of(checks.user_id(user_id))
-            office.need_on_all("GRANT", found)
-            _take(office, found)
-        return self.respond(bodies.ENTRIES, {"userNamespaceAuthorizations": _by_namespace(found)})
+            own_entries = office.entries_of(checks.user_id(user_id))
+            office.need_on_all("GRANT", own_entries)
+            _take(office, own_entries)
+        return self.respond(bodies.ENTRIES, {"userNamespaceAuthorizations": _by_namespace(own_entries)})
 
 
-def _by_namespace(found: Iterable[Entry]) -> list[dict[str, Any]]:
-    return [wire(one) for one in sorted(found, key=lambda one: (one.object_name, one.name))]
+def _by_namespace(own_entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    return [wire(entry) for entry in sorted(own_entries, key=lambda item: (item.object_name, item.name))]
 
 
 class OfNamespace(HerdCall):

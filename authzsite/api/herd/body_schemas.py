@@ -125,13 +125,13 @@ class Record:
         }
 
     def from_xml(self, element: Element) -> dict[str, Any]:
-        found: dict[str, Any] = dict.fromkeys(self.fields)
+        values: dict[str, Any] = dict.fromkeys(self.fields)
         for child in element:
-            if child.tag in found:
-                if found[child.tag] is not None:
+            if child.tag in values:
+                if values[child.tag] is not None:
                     raise BadBody(f"{child.tag} stands twice in {element.tag}")
-                found[child.tag] = self.fields[child.tag].from_xml(child)
-        return found
+                values[child.tag] = self.fields[child.tag].from_xml(child)
+        return values
 
     def to_xml(self, value: Any, element: Element) -> None:
         for name, shape in self.fields.items():

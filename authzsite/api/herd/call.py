@@ -69,19 +69,19 @@ class HerdCall(Surface):
         media_type = _answer_type(self.request._request) or JSON
         return HttpResponse(bodies.write_each(shape, values, media_type), content_type=media_type)
 
-    def _said(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
+    def _error_answer(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
         if isinstance(exc, Problem):
             return exc.status, str(exc), {}
         if isinstance(exc, PolicyError):
             return 400, str(exc), {}
         if isinstance(exc, BadBody):
             return 400, f"Could not read the request: {exc}.", {}
-        return self._told(exc)
+        return self._answer_to(exc)
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
         if isinstance(exc, Denied):
             access_log.refused_all(exc.refusals, via=VIA)
-        status, text, headers = self._said(exc)
+        status, text, headers = self._error_answer(exc)
         response = self.respond(bodies.ERROR, information(status, text), status)
         for name, value in headers.items():
             response.headers[name] = value

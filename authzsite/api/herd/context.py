@@ -126,9 +126,9 @@ class Office:
 
     def entries_of(self, user: str, node: Node | None = None) -> list[Entry]:
         """What was given to a user id, in any case of its letters, everywhere or on one namespace."""
-        known = [bearer.pk for bearer in bearers(user, KINDS)] if holdable(user) else []
+        holder_ids = [bearer.pk for bearer in bearers(user, KINDS)] if holdable(user) else []
         objects = [node.id] if node else None
-        return entries(self.herd, holders=known, objects=objects, now=self.now) if known else []
+        return entries(self.herd, holders=holder_ids, objects=objects, now=self.now) if holder_ids else []
 
     def is_caller(self, user: str) -> bool:
         return in_capitals(user) == in_capitals(self.caller.name)

@@ -43,9 +43,11 @@ def _is_data_owner(office: Office) -> bool:
 
 def _own(office: Office, names: dict[int, str]) -> Iterable[tuple[str, str, tuple[str, ...]]]:
     """One row for each entry about the caller: their own before patterns that their name matches."""
-    found: dict[tuple[Any, str], list[str]] = {}
+    permissions: dict[tuple[Any, str], list[str]] = {}
     for rule in office.slice.rules:
         if rule.object in names and rule.holds_at(office.now.timestamp()):
-            found.setdefault((rule.object, rule.via[0].name if rule.via else ""), []).append(rule.privilege)
-    for (key, through), codes in found.items():
+            permissions.setdefault((rule.object, rule.via[0].name if rule.via else ""), []).append(
+                rule.privilege
+            )
+    for (key, through), codes in permissions.items():
         yield names[key], through, tuple(codes)

@@ -53,13 +53,13 @@ class DataCall(HerdCall):
         """The data that are asked for, for callers who have the permission.  Raises Problem."""
         node = office.need(permission, code)
         name, wanted = checks.namespace(code), self._key()
-        known = data_keys.versions(node, wanted) if node else {}
-        version = max(known, default=None) if wanted.version is None else wanted.version
-        if node is not None and version in known:
+        versions = data_keys.versions(node, wanted) if node else {}
+        version = max(versions, default=None) if wanted.version is None else wanted.version
+        if node is not None and version in versions:
             data = office.within(node, TYPE, f"{wanted.series}/{version}")
             detail = Detail.objects.filter(pk=data.id).first() if data else None
             if data is not None and detail is not None:
-                return StoredData(data, node, replace(wanted, version=version), detail.content, max(known))
+                return StoredData(data, node, replace(wanted, version=version), detail.content, max(versions))
         raise Problem(404, f'Business object data "{wanted.series}" doesn\'t exist for namespace "{name}".')
 
     def _key(self) -> DataKey:
@@ -83,10 +83,10 @@ class DataRegistrations(HerdCall):
             status = data_keys.status(body["status"] or "VALID")
             if node is None:
                 raise no_namespace(code)
-            known = data_keys.versions(node, key)
-            if known and not body["createNewVersion"]:
+            versions = data_keys.versions(node, key)
+            if versions and not body["createNewVersion"]:
                 raise Problem(409, "Unable to create business object data because it already exists.")
-            latest = max(known, default=-1) + 1
+            latest = max(versions, default=-1) + 1
             key = replace(key, version=latest)
             content = {**key.wire(), "partitionKey": partition_key, "status": status}
             authority = office.authority("BusinessObjectData.createBusinessObjectData", node)

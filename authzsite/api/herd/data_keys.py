@@ -98,15 +98,15 @@ def of_path(parts: Mapping[str, str]) -> DataKey:
 
 def of_query(parts: Mapping[str, str], request: HttpRequest) -> DataKey:
     """The key that a path gives with its query; without a version of the data the latest is meant."""
-    asked = request.GET
-    version = asked.get("businessObjectDataVersion")
+    query = request.GET
+    version = query.get("businessObjectDataVersion")
     key = of_body(
         {
             **_of_format(parts),
-            "businessObjectFormatVersion": _number(asked.get("businessObjectFormatVersion", ""), "format"),
-            "partitionValue": asked.get("partitionValue"),
+            "businessObjectFormatVersion": _number(query.get("businessObjectFormatVersion", ""), "format"),
+            "partitionValue": query.get("partitionValue"),
             "subPartitionValues": [
-                value for value in asked.get("subPartitionValues", "").split("|") if value
+                value for value in query.get("subPartitionValues", "").split("|") if value
             ],
         }
     )

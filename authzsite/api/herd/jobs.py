@@ -33,12 +33,12 @@ def _described(body: dict[str, Any]) -> dict[str, Any]:
 def wire(job: Node) -> dict[str, Any]:
     detail = Detail.objects.filter(securable=job.id).first()
     owned = Ownership.objects.open().filter(securable=job.id).select_related("owner").first()
-    known: dict[str, Any] = {"description": None, "activitiJobXml": "", "parameters": []}
+    body: dict[str, Any] = {"description": None, "activitiJobXml": "", "parameters": []}
     return {
         "id": job.id,
         "namespace": job.names[-2],
         "jobName": job.name,
-        **known,
+        **body,
         **(detail.content if detail else {}),
         "lastUpdatedByUserId": owned.owner.name if owned else None,
     }

@@ -105,18 +105,20 @@ class NamespaceSearch(Namespace):
     def post(self, request: Request, code: str) -> HttpResponse:
         body = self.read(bodies.SEARCH)
         key = _key(body["namespaceSearchFilters"])
-        asked = [item.strip() for item in request.query_params.get("fields", "").split(",") if item.strip()]
-        for item in asked:
+        field_names = [
+            item.strip() for item in request.query_params.get("fields", "").split(",") if item.strip()
+        ]
+        for item in field_names:
             if item.lower() not in FIELDS:
                 raise Problem(400, f'Search response field "{item}" is not supported.')
-        fields = {FIELDS[item.lower()] for item in asked}
+        fields = {FIELDS[item.lower()] for item in field_names}
         charge, must = checks.charge_code(key[CHARGE_CODE]), bool(key["mustHaveChargeCode"])
-        found = [
+        namespaces = [
             {**dict.fromkeys(FIELDS.values()), **_narrowed(wire(name, own), fields)}
             for name, own in _codes(self.looking())
             if (own or not must) and (charge is None or (own or "").upper() == charge.upper())
         ]
-        return self.respond(bodies.FOUND, {"namespaces": found})
+        return self.respond(bodies.FOUND, {"namespaces": namespaces})
 
 
 def _key(filters: list[dict[str, Any]] | None) -> dict[str, Any]:

@@ -54,10 +54,10 @@ def _key(registration: Node) -> dict[str, str]:
     return {"namespace": registration.names[-2], "notificationName": registration.name}
 
 
-def _needs(office: Office, asked: dict[str, Any]) -> list[Need]:
+def _needs(office: Office, body: dict[str, Any]) -> list[Need]:
     """What defining it needs: READ where its data are, EXECUTE where each of its jobs is."""
-    jobs = [office.needed("EXECUTE", action["namespace"]) for action in asked[ACTIONS] or ()]
-    return [office.needed("READ", (asked[FILTER] or {}).get("namespace")), *jobs]
+    jobs = [office.needed("EXECUTE", action["namespace"]) for action in body[ACTIONS] or ()]
+    return [office.needed("READ", (body[FILTER] or {}).get("namespace")), *jobs]
 
 
 def _needs_of(content: dict[str, Any]) -> list[Need]:
@@ -65,13 +65,13 @@ def _needs_of(content: dict[str, Any]) -> list[Need]:
 
     Of a job that is gone it is where it was.
     """
-    there = nodes(action[JOB] for action in content[ACTIONS])
-    jobs = [there.get(action[JOB]) or last(action[JOB]) for action in content[ACTIONS]]
+    job_nodes = nodes(action[JOB] for action in content[ACTIONS])
+    jobs = [job_nodes.get(action[JOB]) or last(action[JOB]) for action in content[ACTIONS]]
     spaces = nodes({content[DATA_NAMESPACE], *(job.lineage[-2] for job in jobs if job)})
-    asked = [("READ", content[DATA_NAMESPACE], content[FILTER]["namespace"])]
+    needs = [("READ", content[DATA_NAMESPACE], content[FILTER]["namespace"])]
     for job, action in zip(jobs, content[ACTIONS], strict=True):
-        asked.append(("EXECUTE", job.lineage[-2] if job else None, action["namespace"]))
-    return [_need_at(permission, spaces.get(key), name) for permission, key, name in asked]
+        needs.append(("EXECUTE", job.lineage[-2] if job else None, action["namespace"]))
+    return [_need_at(permission, spaces.get(key), name) for permission, key, name in needs]
 
 
 def _need_at(permission: str, space: Node | None, name: str) -> Need:
@@ -93,18 +93,18 @@ class Notifications(HerdCall):
         return self.respond(data_bodies.NOTIFICATION, _wire(made, content))
 
     def get(self, request: Request) -> HttpResponse:
-        office, asked = self.looking(), request._request.GET
-        node = office.need("READ", asked.get("businessObjectDefinitionNamespace"))
-        code = checks.namespace(asked.get("businessObjectDefinitionNamespace"))
-        definition = _definition(asked.get("businessObjectDefinitionName"))
+        office, query = self.looking(), request._request.GET
+        node = office.need("READ", query.get("businessObjectDefinitionNamespace"))
+        code = checks.namespace(query.get("businessObjectDefinitionNamespace"))
+        definition = _definition(query.get("businessObjectDefinitionName"))
         if node is None:
             raise no_namespace(code)
         wanted = {
             "businessObjectDefinitionName": definition,
             **{
-                name: asked[name]
+                name: query[name]
                 for name in ("businessObjectFormatUsage", "businessObjectFormatFileType")
-                if asked.get(name)
+                if query.get(name)
             },
         }
         return self.respond(data_bodies.NOTIFICATION_KEYS, {f"{KEY}s": _listening_to(office, node, wanted)})
@@ -181,31 +181,34 @@ def _content(office: Office, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _filter(office: Office, asked: dict[str, Any] | None, event: str) -> tuple[Node, dict[str, Any]]:
-    if asked is None:
+def _filter(office: Office, filter_body: dict[str, Any] | None, event: str) -> tuple[Node, dict[str, Any]]:
+    if filter_body is None:
         raise Problem(400, "A business object data notification filter must be specified.")
     code, definition = (
-        checks.namespace(asked["namespace"]),
-        _definition(asked["businessObjectDefinitionName"]),
+        checks.namespace(filter_body["namespace"]),
+        _definition(filter_body["businessObjectDefinitionName"]),
     )
-    old, new = (data_keys.status(asked[name]) if (asked[name] or "").strip() else None for name in (OLD, NEW))
+    old, new = (
+        data_keys.status(filter_body[name]) if (filter_body[name] or "").strip() else None
+        for name in (OLD, NEW)
+    )
     if event == REGISTERED and old:
         raise Problem(400, "The old business object data status cannot be specified with that event type.")
     if old and old == new:
         raise Problem(
             400, "The new business object data status is the same as the old business object data status."
         )
-    if (asked["storageName"] or "").strip():
-        raise Problem(404, f'Storage with name "{asked["storageName"].strip()}" doesn\'t exist.')
+    if (filter_body["storageName"] or "").strip():
+        raise Problem(404, f'Storage with name "{filter_body["storageName"].strip()}" doesn\'t exist.')
     node = office.namespace(code)
     if node is None:
         raise no_namespace(code)
     formats = {
-        name: checks.named(asked[name], *words)
+        name: checks.named(filter_body[name], *words)
         for name, words in data_keys.FIELDS.items()
-        if (asked[name] or "").strip()
+        if (filter_body[name] or "").strip()
     }
-    version = asked["businessObjectFormatVersion"]
+    version = filter_body["businessObjectFormatVersion"]
     listened = {
         "namespace": node.name,
         "businessObjectDefinitionName": definition,
@@ -217,14 +220,14 @@ def _filter(office: Office, asked: dict[str, Any] | None, event: str) -> tuple[N
     return node, {name: value for name, value in listened.items() if value is not None}
 
 
-def _action(office: Office, asked: dict[str, Any]) -> dict[str, Any]:
-    code, name = checks.namespace(asked["namespace"]), checks.job_name(asked["jobName"])
+def _action(office: Office, action_body: dict[str, Any]) -> dict[str, Any]:
+    code, name = checks.namespace(action_body["namespace"]), checks.job_name(action_body["jobName"])
     node = office.namespace(code)
     job = office.job(node, name) if node else None
     if node is None or job is None:
         raise no_job(name, node.name if node else code)
     kept = {"namespace": node.name, "jobName": job.name, JOB: job.id}
-    data = asked["correlationData"]
+    data = action_body["correlationData"]
     if data is None:
         return kept
     checks.check_keepable(data, "Correlation data have")

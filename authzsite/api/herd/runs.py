@@ -101,12 +101,12 @@ class Jobs(HerdCall):
         return answer
 
     def get(self, request: Request) -> HttpResponse:
-        office, asked = self.looking(), request._request.GET
+        office, query = self.looking(), request._request.GET
         summaries = [
             job.summary()
             for job in _readable(office, _last_jobs(office.herd))
             if all(
-                not asked.get(name) or asked[name].strip().upper() == value.upper()
+                not query.get(name) or query[name].strip().upper() == value.upper()
                 for name, value in (
                     ("namespace", job.namespace),
                     ("jobName", job.definition.name),
@@ -149,10 +149,10 @@ class JobToken(HerdCall):
 
 
 def _known(office: Office, id: str) -> StartedJob:
-    known = _last_jobs(office.herd, id) if holdable(id) else []
-    if not known:
+    last_jobs = _last_jobs(office.herd, id) if holdable(id) else []
+    if not last_jobs:
         raise Problem(404, f'Job with ID "{id[:100]}" doesn\'t exist.')
-    return known[0]
+    return last_jobs[0]
 
 
 def _readable(office: Office, started: Iterable[StartedJob]) -> Iterable[StartedJob]:
@@ -187,8 +187,8 @@ def _about(data: Mapping[str, str]) -> dict[str, str]:
 
 
 def _within(data: Mapping[str, Any]) -> dict[str, int]:
-    known = ((name, data.get(f"{name}{data_notifications.WITHIN}")) for name in data_notifications.OBJECTS)
-    return {name: number for name, number in known if number is not None}
+    pairs = ((name, data.get(f"{name}{data_notifications.WITHIN}")) for name in data_notifications.OBJECTS)
+    return {name: number for name, number in pairs if number is not None}
 
 
 def _ends(runs: Iterable[str]) -> dict[str, datetime | None]:

@@ -74,20 +74,20 @@ class Storage(ScimStorage):
     ) -> SearchPage:
         if len(resource_types) != 1:
             raise NotImplementedException(detail="Search Users and Groups apart.")
-        asked, filled = search_request, _wants_members(search_request)
-        start = min(asked.start_index_0 or 0, FURTHEST)
-        stop = None if asked.count is None else start + min(asked.count, FURTHEST)
-        rows = narrowed(_entries(resource_types[0]), asked.filter)
-        if asked.filter is None and asked.sort_by is None:
+        filters, filled = search_request, _wants_members(search_request)
+        start = min(filters.start_index_0 or 0, FURTHEST)
+        stop = None if filters.count is None else start + min(filters.count, FURTHEST)
+        rows = narrowed(_entries(resource_types[0]), filters.filter)
+        if filters.filter is None and filters.sort_by is None:
             return SearchPage(rows.count(), _shown(rows[start:stop], filled=filled))
         looked_at = list(rows[: LOOKED_AT + 1])
         if len(looked_at) > LOOKED_AT:
             raise TooManyException(detail="Filter by userName, displayName, externalId or id with eq.")
         # what is asked about may be left out of the answer
-        matches = [item for item in _shown(looked_at) if asked.filter is None or asked.filter.match(item)]
-        if asked.sort_by is not None:
-            descending = asked.sort_order == SearchRequest.SortOrder.descending
-            matches.sort(key=lambda item: _order(asked, item), reverse=descending)
+        matches = [item for item in _shown(looked_at) if filters.filter is None or filters.filter.match(item)]
+        if filters.sort_by is not None:
+            descending = filters.sort_order == SearchRequest.SortOrder.descending
+            matches.sort(key=lambda item: _order(filters, item), reverse=descending)
         return SearchPage(len(matches), matches[start:stop])
 
     def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
@@ -126,8 +126,10 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except PolicyError as problem:
-        known = next((kind for ours, kind in _ERRORS.items() if isinstance(problem, ours)), ConflictException)
-        raise known(detail=str(problem)) from problem
+        exception = next(
+            (kind for ours, kind in _ERRORS.items() if isinstance(problem, ours)), ConflictException
+        )
+        raise exception(detail=str(problem)) from problem
 
 
 # What is read
@@ -221,20 +223,22 @@ def _by_key(pairs: Iterable[tuple[int, int]]) -> dict[int, list[DirectoryEntry]]
     entries_of: dict[int, list[DirectoryEntry]] = {}
     pairs = list(pairs)
     entries = DirectoryEntry.objects.filter(principal__in={other for _, other in pairs}, ended__isnull=True)
-    known = {row.principal_id: row for row in entries.select_related("principal")}
+    by_principal = {row.principal_id: row for row in entries.select_related("principal")}
     for key, other in pairs:
-        if other in known:
-            entries_of.setdefault(key, []).append(known[other])
+        if other in by_principal:
+            entries_of.setdefault(key, []).append(by_principal[other])
     return entries_of
 
 
-def _wants_members(asked: ResponseParameters[Any] | None) -> bool:
-    left_out = {str(item).casefold() for item in (asked.excluded_attributes if asked else None) or ()}
+def _wants_members(parameters: ResponseParameters[Any] | None) -> bool:
+    left_out = {
+        str(item).casefold() for item in (parameters.excluded_attributes if parameters else None) or ()
+    }
     return "members" not in left_out
 
 
-def _order(asked: SearchRequest[Any], item: Resource[Any]) -> tuple[bool, Any, str]:
-    value = asked.sort_value(item)
+def _order(request: SearchRequest[Any], item: Resource[Any]) -> tuple[bool, Any, str]:
+    value = request.sort_value(item)
     return value is None, "" if value is None else value, item.id or ""
 
 
@@ -273,10 +277,10 @@ def _group_data(group: Group) -> GroupData:
     rows = DirectoryEntry.objects.filter(
         key__in=keys, principal__kind=Principal.Kind.USER, ended__isnull=True
     )
-    known = {row.key: row.principal for row in rows.select_related("principal")}
-    if unknown := [key for key in keys if key not in known]:
+    principals = {row.key: row.principal for row in rows.select_related("principal")}
+    if unknown := [key for key in keys if key not in principals]:
         raise InvalidValueException(detail=f"There is no User with the id {unknown[0]}.")
-    return GroupData(_short(group.display_name), _short(group.external_id), [known[key] for key in keys])
+    return GroupData(_short(group.display_name), _short(group.external_id), [principals[key] for key in keys])
 
 
 def _short(text: str | None) -> str:

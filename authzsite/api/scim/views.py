@@ -74,7 +74,7 @@ class Scim(Surface):
             for name, value in answer.headers.items():
                 response.headers[name] = value
             return response
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         response = in_form(status, text)
         for name, value in headers.items():
             response.headers[name] = value

@@ -45,8 +45,8 @@ class Operation:
     @property
     def needs(self) -> Needs:
         """All that must be allowed; None for an operation that nobody may do.  Raises BadBody."""
-        known = OPERATIONS.get(self.name)
-        return known(self) if known else None
+        operation = OPERATIONS.get(self.name)
+        return operation(self) if operation else None
 
     def ref(self, type: str, *path: str) -> ObjectRef:
         return ObjectRef(type, self.realm, path)
@@ -190,8 +190,8 @@ def _pass_on(operation: Operation) -> Needs:
     return _both(_table("read", *_EITHER)(operation), _table("grant", *_EITHER)(operation))
 
 
-def _both(one: Needs, other: Needs) -> Needs:
-    return None if one is None or other is None else (*one, *other)
+def _both(needs: Needs, other: Needs) -> Needs:
+    return None if needs is None or other is None else (*needs, *other)
 
 
 def _function_of(resource: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ class TrinoCall(Surface):
     """A call of Trino's plug-in; which metalake it is about stands in the address."""
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         answer = respond(
             {"code": "invalid_parameter" if status == 400 else "refused", "message": text}, status
         )
@@ -46,15 +46,15 @@ class TrinoCall(Surface):
         """What was asked.  Raises BadBody."""
         self.require_scope("check")
         body = read_content(self.request._request)
-        asked = body.get("input") if isinstance(body, dict) else None
-        if not isinstance(asked, dict):
+        input_ = body.get("input") if isinstance(body, dict) else None
+        if not isinstance(input_, dict):
             raise BadBody("input must be an object")
-        return asked
+        return input_
 
     def operation(self) -> tuple[Operation, Mapping[str, Any]]:
         """What is to be done by whom, still without a resource; and the action as it was sent."""
-        asked = self.input()
-        action, context = _object(asked, "action"), _object(asked, "context")
+        input_ = self.input()
+        action, context = _object(input_, "action"), _object(input_, "context")
         user, name = _object(context, "identity").get("user"), action.get("operation")
         if not isinstance(user, str) or not isinstance(name, str):
             raise BadBody("context.identity.user and action.operation must be texts")
@@ -77,7 +77,7 @@ class TrinoCall(Surface):
     def decide(self, operations: Sequence[Operation]) -> list[bool]:
         """Whether each is allowed.  Raises Forbidden for callers who may not ask about the person."""
         needs = _known([operation.needs for operation in operations])
-        asked = [
+        questions = [
             (
                 at,
                 Question(
@@ -89,7 +89,9 @@ class TrinoCall(Surface):
         ]
         allowed = [some is not None for some in needs]
         asker = self.caller.principal
-        inquiry = Inquiry(asker, cases(asker, [item for _, item in asked]), timezone.now(), self.caller.run)
+        inquiry = Inquiry(
+            asker, cases(asker, [item for _, item in questions]), timezone.now(), self.caller.run
+        )
         outcomes = [inquiry.outcome(case) for case in inquiry.cases]
         inquiry.note(via=VIA)
         for outcome in outcomes:
@@ -99,7 +101,7 @@ class TrinoCall(Surface):
             refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
             record(refusals, [inquiry.look(case) for case in inquiry.cases], via=VIA)
         answers = [isinstance(outcome, Answer) and outcome.allowed for outcome in outcomes]
-        for (at, _), answer in zip(asked, answers, strict=True):
+        for (at, _), answer in zip(questions, answers, strict=True):
             allowed[at] = allowed[at] and answer
         return allowed
 
@@ -177,12 +179,17 @@ def _known(needs: Sequence[Needs]) -> list[Needs]:
     """The same, where each name that may mean a table or a view means the one that is there.  One query."""
     either = {need.refs for some in needs for need in some or () if len(need.refs) > 1}
     refs = [ref for refs in either for ref in refs if storable(ref.id)]
-    there = {ref for ref, node in zip(refs, find_all(refs) if refs else (), strict=True) if node is not None}
-    return [some and tuple(Need(need.action, (_one(need.refs, there),)) for need in some) for some in needs]
+    existing = {
+        ref for ref, node in zip(refs, find_all(refs) if refs else (), strict=True) if node is not None
+    }
+    return [
+        some and tuple(Need(need.action, (_first_existing(need.refs, existing),)) for need in some)
+        for some in needs
+    ]
 
 
-def _one(refs: tuple[ObjectRef, ...], there: set[ObjectRef]) -> ObjectRef:
-    return next((ref for ref in refs if ref in there), refs[0])
+def _first_existing(refs: tuple[ObjectRef, ...], existing: set[ObjectRef]) -> ObjectRef:
+    return next((ref for ref in refs if ref in existing), refs[0])
 
 
 def _entity(need: Need) -> Entity:

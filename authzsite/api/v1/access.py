@@ -48,22 +48,22 @@ class Access(Ranged):
         if part := self.part(request._request):
             return part
         viewer, now = self.require_scope("check").principal, timezone.now()
-        asked = request._request.GET.dict()
-        if ("resource" in asked) == ("principal" in asked):
+        query = request._request.GET.dict()
+        if ("resource" in query) == ("principal" in query):
             raise BadBody("either resource or principal must be given")
-        if "resource" in asked:
-            node = named.the_object(asked)
+        if "resource" in query:
+            node = named.the_object(query)
             if node is None or not _may_look(viewer, node, now):
                 raise Forbidden(MAY_NOT)
             access_log.looked(viewer, "access", node, via="api")
-            people = AccessMap(node, now=now, as_of=named.whole(asked, "as_of"))
-            after, limit = _after(asked), named.limit(asked)
-            rows = (people.access_of(one) for pk, one in sorted(people.people.items()) if pk > after)
+            people = AccessMap(node, now=now, as_of=named.whole(query, "as_of"))
+            after, limit = _after(query), named.limit(query)
+            rows = (people.access_of(person) for pk, person in sorted(people.people.items()) if pk > after)
             able = [row for row in rows if row.can]
             more = [able[limit - 1].principal.pk] if len(able) > limit else None
             of_object = named.listed([_holder(row, node) for row in able[:limit]], more, SALT)
             return respond(of_object)
-        return respond(_of_somebody(viewer, asked, now))
+        return respond(_of_somebody(viewer, query, now))
 
 
 def _may_look(viewer: Principal, node: Node, now: datetime) -> bool:
@@ -84,19 +84,19 @@ def _holder(row: lookups_access.Access, node: Node) -> dict[str, Any]:
     }
 
 
-def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, Any]:
-    realm = realm_named(named.needed(asked, "realm"))
-    person = named.somebody(asked["principal"])
+def _of_somebody(viewer: Principal, query: Asked, now: datetime) -> dict[str, Any]:
+    realm = realm_named(named.needed(query, "realm"))
+    person = named.somebody(query["principal"])
     top = root(realm) if realm else None
     within = None if person == viewer else _governed(viewer, top)
     if top is None or person is None or not _knows(viewer, person, top):
         return named.listed([], None, SALT)
     if within is not None:
         access_log.looked(viewer, f"access of {person.pseudonym}", top, via="api")
-    slice_ = slice_at(person, top, now=now, as_of=named.whole(asked, "as_of"))
-    found = reachable(slice_, top, after=_after(asked), limit=named.limit(asked), now=now, within=within)
+    slice_ = slice_at(person, top, now=now, as_of=named.whole(query, "as_of"))
+    page = reachable(slice_, top, after=_after(query), limit=named.limit(query), now=now, within=within)
     return named.listed(
-        [_reached(item) for item in found.found], None if found.next is None else [found.next], SALT
+        [_reached(item) for item in page.found], None if page.next is None else [page.next], SALT
     )
 
 
@@ -107,10 +107,10 @@ def _knows(viewer: Principal, person: Principal, top: Node) -> bool:
 
 def _governed(viewer: Principal, top: Node | None) -> Collection[int]:
     """Where the viewer may grant or review.  Raises Forbidden when that is nowhere."""
-    found = governed(viewer, top) if top is not None else None
-    if not found:
+    governed_nodes = governed(viewer, top) if top is not None else None
+    if not governed_nodes:
         raise Forbidden(MAY_NOT)
-    return found
+    return governed_nodes
 
 
 def _reached(reached: Reached) -> dict[str, Any]:
@@ -119,6 +119,6 @@ def _reached(reached: Reached) -> dict[str, Any]:
     return {"resource": resource, "actions": list(reached.can), "paths": evidence.rules(reached.rules, names)}
 
 
-def _after(asked: Asked) -> int:
-    found = named.cursor(asked, SALT)
-    return found[0] if found and isinstance(found[0], int) else 0
+def _after(query: Asked) -> int:
+    cursor = named.cursor(query, SALT)
+    return cursor[0] if cursor and isinstance(cursor[0], int) else 0

@@ -51,38 +51,38 @@ class Audit(Ranged):
         if part := self.part(request._request):
             return part
         viewer = self.require_scope("audit").principal
-        asked = request._request.GET.dict()
-        form = _form(asked)
-        realm = realm_named(named.needed(asked, "realm"))
+        query = request._request.GET.dict()
+        form = _form(query)
+        realm = realm_named(named.needed(query, "realm"))
         if realm is None:
             raise Forbidden(MAY_NOT)
         top = root(realm)
         seen = history.of_one_realm(viewer, top) if form == "json" else _exportable(viewer, top)
         question = audit.AuditFilter(
             top,
-            object=_object(asked, top, seen),
-            actor=_actor(asked.get("actor", "")),
-            kinds=tuple(filter(None, asked.get("kind", "").split(","))),
-            since=named.moment(asked, "since"),
+            object=_object(query, top, seen),
+            actor=_actor(query.get("actor", "")),
+            kinds=tuple(filter(None, query.get("kind", "").split(","))),
+            since=named.moment(query, "since"),
         )
         if form != "json":
             access_log.looked(viewer, f"export of the history as {form}", question.object or top, via="api")
-            return _whole(question, seen, asked)
-        found = audit.trail(question, seen, after=_after(asked), limit=named.limit(asked))
-        after = list(found.next) if found.next else None
+            return _whole(question, seen, query)
+        events = audit.trail(question, seen, after=_after(query), limit=named.limit(query))
+        after = list(events.next) if events.next else None
         plain = (
             [item.isoformat() if isinstance(item, datetime) else item for item in after] if after else None
         )
-        return respond(named.listed(entry_rows(found.entries), plain, SALT))
+        return respond(named.listed(entry_rows(events.entries), plain, SALT))
 
 
-def _object(asked: Asked, top: Node, seen: Sight) -> Node | None:
+def _object(query: Asked, top: Node, seen: Sight) -> Node | None:
     """The object that was named, when its history may be read; else some of the realm's must be."""
-    if not asked.get("resource"):
+    if not query.get("resource"):
         if not seen.objects:
             raise Forbidden(MAY_NOT)
         return None
-    node = named.the_object(asked)
+    node = named.the_object(query)
     if node is None or node.realm_id != top.realm_id or not seen.sees(node):
         raise Forbidden(MAY_NOT)
     return node
@@ -92,23 +92,23 @@ def _actor(text: str) -> str:
     """The pseudonym under which somebody is recorded; of nobody there is no record."""
     if not text or text in FIXED:
         return text
-    found = named.somebody(text)
-    return found.pseudonym if found else "nobody"
+    principal = named.somebody(text)
+    return principal.pseudonym if principal else "nobody"
 
 
-def _after(asked: Asked) -> Position | None:
-    found = named.cursor(asked, SALT)
-    if found is None:
+def _after(query: Asked) -> Position | None:
+    cursor = named.cursor(query, SALT)
+    if cursor is None:
         return None
-    at, stream, number, part = cast("tuple[str, int, int, int]", tuple(found))
+    at, stream, number, part = cast("tuple[str, int, int, int]", tuple(cursor))
     return Position(datetime.fromisoformat(at), stream, number, part)
 
 
-def _form(asked: Asked) -> str:
-    form = asked.get("format", "json")
+def _form(query: Asked) -> str:
+    form = query.get("format", "json")
     if form not in FORMS:
         raise BadBody(f"format must be one of {', '.join(FORMS)}")
-    if asked.get("version", "1.9") not in ocsf.VERSIONS:
+    if query.get("version", "1.9") not in ocsf.VERSIONS:
         raise BadBody(f"version must be one of {', '.join(ocsf.VERSIONS)}")
     return form
 
@@ -122,13 +122,13 @@ def _exportable(viewer: Principal, top: Node) -> Sight:
     return Sight(viewer, tuple(sorted(held)), site=False)
 
 
-def _whole(question: audit.AuditFilter, seen: Sight, asked: Asked) -> HttpResponseBase:
+def _whole(question: audit.AuditFilter, seen: Sight, query: Asked) -> HttpResponseBase:
     """Everything that fits, streamed, a batch at a time."""
-    most = named.whole(asked, "limit", least=1)
+    most = named.whole(query, "limit", least=1)
     entries = islice(_entries(question, seen), most)
-    if asked["format"] == "csv":
+    if query["format"] == "csv":
         return csv_file.answer("history", COLUMNS, map(flat, entries))
-    version = asked.get("version", "1.9") if asked["format"] == "ocsf" else ""
+    version = query.get("version", "1.9") if query["format"] == "ocsf" else ""
     lines = (json.dumps(ocsf.event(entry, version) if version else entry) + "\n" for entry in entries)
     return StreamingHttpResponse(lines, content_type="application/x-ndjson")
 
@@ -136,8 +136,8 @@ def _whole(question: audit.AuditFilter, seen: Sight, asked: Asked) -> HttpRespon
 def _entries(question: audit.AuditFilter, seen: Sight) -> Iterator[dict[str, Any]]:
     after: Position | None = None
     while True:
-        found = audit.trail(question, seen, after=after, limit=BATCH)
-        yield from entry_rows(found.entries)
-        after = found.next
+        events = audit.trail(question, seen, after=after, limit=BATCH)
+        yield from entry_rows(events.entries)
+        after = events.next
         if after is None:
             return

@@ -29,7 +29,7 @@ class Call(Surface):
         if isinstance(exc, PolicyError):
             status = next((code for kind, code in _STATUS.items() if isinstance(exc, kind)), 400)
             return problem(status, str(exc))
-        status, text, headers = self._told(exc)
+        status, text, headers = self._answer_to(exc)
         response = problem(status, text)
         for name, value in headers.items():
             response.headers[name] = value

@@ -77,19 +77,19 @@ class Emergencies(_Call):
 
     @described("Those the caller opened", "manage or audit", page_of(EmergencySerializer), query=PAGED)
     def get(self, request: Request) -> HttpResponse:
-        person, asked = self.reader().principal, request._request.GET.dict()
+        person, query = self.reader().principal, request._request.GET.dict()
         if person is None:
             raise Forbidden("this is for somebody")
         rows = emergency_access.of_person(person).select_related("reviewer")
-        shown, after = named.newest(rows, asked, SALT)
+        shown, after = named.newest(rows, query, SALT)
         places = nodes(row.securable_id for row in shown)
         uses = traces.how_many_uses(shown)
-        found = [
+        emergencies = [
             {"row": row, "node": places[row.securable_id], "uses": uses[row.pk]}
             for row in shown
             if row.securable_id in places
         ]
-        return respond(named.listed(EmergencySerializer.of_each(found), after, SALT))
+        return respond(named.listed(EmergencySerializer.of_each(emergencies), after, SALT))
 
     @described(
         "Open an object for yourself in an emergency; `Idempotency-Key` makes it one",

@@ -22,8 +22,8 @@ def names_of(node: Place) -> Names:
 def tree(node: Node, names: Names) -> dict[str, Any]:
     """A part of a condition, whether it holds, and the rules that decide it."""
     wire: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
-    told = {"label": node.label, "privilege": node.privilege, "object": place(node.object, names)}
-    wire |= {name: value for name, value in told.items() if value}
+    body = {"label": node.label, "privilege": node.privilege, "object": place(node.object, names)}
+    wire |= {name: value for name, value in body.items() if value}
     if node.denied:
         wire["denied"] = True
     if node.needed:
@@ -55,8 +55,8 @@ def rule(one: Rule, names: Names) -> dict[str, Any]:
 def lacks(found: Sequence[Lack], names: Names) -> list[dict[str, Any]]:
     wires = []
     for lack in found:
-        told = {"privilege": lack.privilege, "object": place(lack.object, names)}
-        wires.append({"kind": lack.kind, **{name: value for name, value in told.items() if value}})
+        body = {"privilege": lack.privilege, "object": place(lack.object, names)}
+        wires.append({"kind": lack.kind, **{name: value for name, value in body.items() if value}})
     return wires
 
 

@@ -60,15 +60,15 @@ class Explain(Call):
 
 def _tree(case: Case, inquiry: Inquiry, outcome: Answer | Refusal, now: datetime) -> dict[str, Any]:
     """The decision's parts, about what may be spoken of; nothing where no law or object is known."""
-    slice_, found = inquiry.slice_of(case), _lineage(case, outcome)
+    slice_, reasoned = inquiry.slice_of(case), _lineage(case, outcome)
     # a realm that may not be known of has no law to name an operation by
-    operation = case.operation if found is not None else None
+    operation = case.operation if reasoned is not None else None
     nothing = {"operation": operation, "tree": {"holds": False, "kind": "unknown"}}
     if isinstance(outcome, Refusal) and outcome.switched_off:
         return {**nothing, "reason": "switched_off", "tree": {"holds": False, "kind": "switched_off"}}
-    if slice_ is None or case.operation is None or found is None:
+    if slice_ is None or case.operation is None or reasoned is None:
         return nothing
-    lineage, names = found
+    lineage, names = reasoned
     explanation = explain(
         slice_,
         case.operation,
@@ -99,11 +99,11 @@ def _lineage(case: Case, outcome: Answer | Refusal) -> tuple[Lineage, dict[Key, 
     return node.levels, {level.key: place.ref for level, place in levels}
 
 
-def _question(asked: named.Asked, asker: Principal) -> Question:
-    kind, colon, name = (asked.get("principal") or str(asker)).partition(":")
+def _question(query: named.Asked, asker: Principal) -> Question:
+    kind, colon, name = (query.get("principal") or str(asker)).partition(":")
     subject = Entity(kind, name) if colon else Entity("user", kind)
-    action = Action(named.needed(asked, "action"))
-    return Question(subject, action, Entity(*named.reference(asked, asker)))
+    action = Action(named.needed(query, "action"))
+    return Question(subject, action, Entity(*named.reference(query, asker)))
 
 
 def _asked(question: Question) -> dict[str, Any]:

@@ -106,10 +106,10 @@ class Moment(serializers.DateTimeField):
         self.whole_day = whole_day
 
     def to_internal_value(self, data: Any) -> datetime:
-        found = moment_in(data, whole=self.whole_day) if isinstance(data, str) else None
-        if found is None:
+        time = moment_in(data, whole=self.whole_day) if isinstance(data, str) else None
+        if time is None:
             self.fail("invalid")
-        return found
+        return time
 
     def to_representation(self, value: datetime | str) -> str:
         # what is kept as JSON is written already
@@ -212,12 +212,12 @@ class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
                     auto_schema.resolve_serializer(shape, direction).ref for shape in self.target.shapes
                 ]
             }
-        found = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
         if type(self.target).__doc__ is None:
-            found.pop("description", None)  # that of the class above
-        for field in found.get("properties", {}).values():
+            schema.pop("description", None)  # that of the class above
+        for field in schema.get("properties", {}).values():
             field.pop("x-spec-enum-id", None)  # a mark for hooks that are not used
-        return found if self.target.is_open else {**found, "additionalProperties": False}
+        return schema if self.target.is_open else {**schema, "additionalProperties": False}
 
 
 class Reference(Body):

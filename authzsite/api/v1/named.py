@@ -36,8 +36,8 @@ def needed(asked: Asked, name: str) -> str:
 
 
 def limit(asked: Asked) -> int:
-    found = whole(asked, "limit", least=1)
-    return USUAL if found is None else min(found, MOST)
+    size = whole(asked, "limit", least=1)
+    return USUAL if size is None else min(size, MOST)
 
 
 def whole(asked: Asked, name: str, *, least: int = 0) -> int | None:
@@ -54,9 +54,9 @@ def moment(asked: Asked, name: str) -> datetime | None:
     text = asked.get(name, "")
     if not text:
         return None
-    found = moment_in(text) or moment_in(text.replace(" ", "+"))  # a plus sign that nobody escaped
-    if found is not None:
-        return found
+    time = moment_in(text) or moment_in(text.replace(" ", "+"))  # a plus sign that nobody escaped
+    if time is not None:
+        return time
     raise BadBody(f"{name} must be a time such as 2026-01-31T12:00:00Z")
 
 
@@ -75,10 +75,10 @@ def reference(asked: Asked, viewer: Principal | None = None) -> tuple[str, str]:
 def _usual_type(id_: str, viewer: Principal | None) -> str:
     """What a name most likely means: of the types with so many parts the first there is, else the usual."""
     refs = spelled(_readings(id_))
-    there = [node for node in find_all(refs) if node is not None] if refs else []
-    found = next((node for node in there if viewer is None or _sees(viewer, node)), None)
-    if found is not None:
-        return found.type
+    candidates = [node for node in find_all(refs) if node is not None] if refs else []
+    visible = next((node for node in candidates if viewer is None or _sees(viewer, node)), None)
+    if visible is not None:
+        return visible.type
     usual = [ref.type for ref in refs if ref.type in USUAL_TYPES]
     return usual[0] if usual else refs[0].type if refs else "table"
 
@@ -117,10 +117,10 @@ def the_object_seen(asked: Asked, viewer: Principal) -> Node | None:
 
 def somebody_known(text: str, viewer: Principal) -> Principal | None:
     """Whom a name means among those the viewer may look up; anybody else is as if they were not there."""
-    found = somebody(text)
+    principal = somebody(text)
     return (
-        found
-        if found is not None and VisiblePrincipals(viewer).people().filter(pk=found.pk).exists()
+        principal
+        if principal is not None and VisiblePrincipals(viewer).people().filter(pk=principal.pk).exists()
         else None
     )
 
@@ -138,10 +138,10 @@ def cursor(asked: Asked, salt: str) -> list[object] | None:
     if not text:
         return None
     try:
-        found: list[object] = signing.loads(text, salt=salt)
+        position: list[object] = signing.loads(text, salt=salt)
     except (signing.BadSignature, ValueError):
         raise BadBody("cursor was not made here") from None
-    return found
+    return position
 
 
 def newest(rows: QuerySet[M], asked: Asked, salt: str) -> tuple[list[M], list[object] | None]:
@@ -149,8 +149,8 @@ def newest(rows: QuerySet[M], asked: Asked, salt: str) -> tuple[list[M], list[ob
     after, most = cursor(asked, salt), limit(asked)
     if after and isinstance(after[0], int):
         rows = rows.filter(pk__lt=after[0])
-    found = list(rows.order_by("-pk")[: most + 1])
-    return found[:most], [found[most - 1].pk] if len(found) > most else None
+    page = list(rows.order_by("-pk")[: most + 1])
+    return page[:most], [page[most - 1].pk] if len(page) > most else None
 
 
 def listed(

@@ -19,8 +19,8 @@ from authzsite.api.v1.call import Call
 def document() -> dict[str, Any]:
     """The whole description, OpenAPI 3.1, from the serializers that read bodies and write answers."""
     generator = SchemaGenerator(urlconf="authzsite.api.v1.urls")  # type: ignore[no-untyped-call]
-    found: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
-    return {**found, "info": {**found["info"], "description": f"Scopes of a token: {', '.join(SCOPES)}."}}
+    schema: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
+    return {**schema, "info": {**schema["info"], "description": f"Scopes of a token: {', '.join(SCOPES)}."}}
 
 
 class OpenApi(Call):

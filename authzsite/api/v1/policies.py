@@ -210,11 +210,11 @@ class Policies(Call):
         query=("realm!", "all"),
     )
     def get(self, request: Request) -> HttpResponse:
-        caller, asked = self.require_scope("check").principal, request._request.GET.dict()
-        whole = asked.get("all", "true")
+        caller, query = self.require_scope("check").principal, request._request.GET.dict()
+        whole = query.get("all", "true")
         if whole not in ("true", "false"):
             raise BadBody("all must be true or false")
-        top = _governed(named.needed(asked, "realm"), caller)
+        top = _governed(named.needed(query, "realm"), caller)
         text = document.write(top, of_realm(top), objects=whole == "true")
         return respond({"realm": top.name, "file": text})
 
@@ -293,7 +293,7 @@ class ImportPolicies(Call):
 
 
 def _reported(some: Sequence[imports.LeftOut]) -> list[dict[str, str]]:
-    return [{"what": one.what, "why": one.why} for one in some]
+    return [{"what": problem.what, "why": problem.why} for problem in some]
 
 
 class PlanPolicies(Call):

@@ -91,14 +91,14 @@ class Splits(Call):
     def get(self, request: Request) -> HttpResponse:
         sent = request._request.GET.dict()
         view = _view(named.needed(sent, "view"))
-        asked = _asked(self.require_scope(view.scope), view, named.needed(sent, "realm"))
+        range_ = _asked(self.require_scope(view.scope), view, named.needed(sent, "realm"))
         n = named.whole(sent, "n", least=1) or 1
-        pin = asked.pin(_as_of(sent))
-        asked.noted()
+        pin = range_.pin(_as_of(sent))
+        range_.noted()
         return respond(
             {
                 "view": view.name,
-                "realm": asked.top.realm,
+                "realm": range_.top.realm,
                 "revision": pin.revision,
                 "at": pin.at.isoformat(),
                 "splits": [
@@ -147,10 +147,10 @@ class Readings(Call):
         body = NewReading.read(request)
         view = _view(body["view"])
         caller = self.require_scope(view.scope)
-        asked = _asked(caller, view, body["realm"])
-        pin = asked.pin(body["revision"])
+        range_ = _asked(caller, view, body["realm"])
+        pin = range_.pin(body["revision"])
         expires = timezone.now() + timedelta(seconds=body["ttl"])
-        reading = tokens.Reading(view.name, asked.realm.pk, pin.revision)
+        reading = tokens.Reading(view.name, range_.realm.pk, pin.revision)
         token = tokens.create_for_reading(caller.principal, reading, expires=expires)
         return respond(ReadingSerializer({"token": token, "expires": expires}).data, 201)
 
@@ -177,30 +177,30 @@ class Ranged(Call):
         within = Range(keys, _number(sent, "upto"))
         revision = _number(sent, "revision")
         caller = self.caller if self.caller.reading else self.require_scope(view.scope)
-        asked = _asked(caller, view, named.needed(sent, "realm"))
-        if caller.reading and caller.reading != tokens.Reading(asked.view.name, asked.realm.pk, revision):
+        range_ = _asked(caller, view, named.needed(sent, "realm"))
+        if caller.reading and caller.reading != tokens.Reading(range_.view.name, range_.realm.pk, revision):
             raise Forbidden("this token is for another view, realm or revision")
         if caller.reading is None:
-            asked.noted()
-        pin = asked.pin(revision, named.moment(sent, "at"))
-        return respond(_page(pin, asked, within, request))
+            range_.noted()
+        pin = range_.pin(revision, named.moment(sent, "at"))
+        return respond(_page(pin, range_, within, request))
 
     def only_part(self, request: Request) -> HttpResponse:
-        found = self.part(request._request)
-        if found is None:
+        part = self.part(request._request)
+        if part is None:
             raise BadBody("ask for splits first, then for each with after, upto and revision")
-        return found
+        return part
 
 
-def _page(pin: Pin, asked: Asked, within: Range, request: HttpRequest) -> dict[str, Any]:
+def _page(pin: Pin, range_: Asked, within: Range, request: HttpRequest) -> dict[str, Any]:
     sent = request.GET
     where = {
         name: [item for item in sent.getlist(name) if holdable(item)]
-        for name in asked.view.filters
+        for name in range_.view.filters
         if name in sent
     }
     limit = min(named.whole(sent.dict(), "limit", least=1) or USUAL_ROWS, MOST_ROWS)
-    page = asked.view.page(pin, asked.seen, within, where, limit)
+    page = range_.view.page(pin, range_.seen, within, where, limit)
     return {"results": page.rows, "next": _text(page.next) if page.next else None}
 
 

@@ -80,18 +80,18 @@ def read_new_request(request: Request, caller: Principal, key: str = "") -> Aski
     """What the caller asks for.  Raises BadBody, Refused."""
     body = NewRequest.read(request)
     wanted = [_question({**body, **item}, caller) for item in body.get("items") or [{}]]
-    asked = body["requested_access"] or RequestedAccess().run_validation({})
+    access = body["requested_access"] or RequestedAccess().run_validation({})
     justification = bodies.text(body["context"] or {}, "business_justification")
     return bodies.asking_of(
         wanted,
         caller,
         reason=body["reason"] or justification,
         ticket=body["ticket"],
-        lasts=asked["requested_for"],
-        until=asked["requested_until"],
-        starts=asked["starts_at"],
-        zone=asked["time_zone"],
-        emergency=asked["emergency"],
+        lasts=access["requested_for"],
+        until=access["requested_until"],
+        starts=access["starts_at"],
+        zone=access["time_zone"],
+        emergency=access["emergency"],
         key=key,
     )
 
@@ -353,7 +353,7 @@ def request_answer(seen: VisibleRequest) -> dict[str, Any]:
                 "deciders": None if deciders is None else [decider.principal for decider in deciders],
             }
         )
-    found = {
+    body = {
         "request": seen.request,
         "wants": seen.wants,
         "parts": parts,
@@ -361,7 +361,7 @@ def request_answer(seen: VisibleRequest) -> dict[str, Any]:
         "steps": seen.steps,
         "may_decide": sorted(seen.may_decide),
     }
-    return RequestSerializer(found).data
+    return RequestSerializer(body).data
 
 
 def consideration_answer(found: Consideration) -> dict[str, Any]:

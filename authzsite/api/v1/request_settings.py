@@ -61,8 +61,10 @@ class RequestRules(Call):
 
 def _rules(node: Node) -> dict[str, Any]:
     own = rules.own(node)
-    here = {name: getattr(own, name, None) for name in rules.NAMES}
-    return RequestRulesSerializer({"here": here, "counts": rules.rules_along([*node.above(), node])}).data
+    own_rules = {name: getattr(own, name, None) for name in rules.NAMES}
+    return RequestRulesSerializer(
+        {"here": own_rules, "counts": rules.rules_along([*node.above(), node])}
+    ).data
 
 
 class Substitutes(Call):

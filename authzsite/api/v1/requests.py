@@ -63,17 +63,17 @@ class Requests(_Call):
         query=("list", "resource", "type", *PAGED),
     )
     def get(self, request: Request) -> HttpResponse:
-        viewer, asked = self.reader().principal, request._request.GET.dict()
-        after = named.cursor(asked, SALT)
-        rows = _listed(asked, viewer)
+        viewer, query = self.reader().principal, request._request.GET.dict()
+        after = named.cursor(query, SALT)
+        rows = _listed(query, viewer)
         start = after[0] if after and isinstance(after[0], int) else None
-        found = visibility.page(rows, after=start, size=named.limit(asked))
+        page = visibility.page(rows, after=start, size=named.limit(query))
         lines = [
             {"request": each, "wants": sorted(each.wants.all(), key=lambda want: want.number)}
-            for each in found.requests
+            for each in page.requests
         ]
         answers = RequestLineSerializer.of_each(lines)
-        return respond(named.listed(answers, [found.next] if found.next else None, SALT))
+        return respond(named.listed(answers, [page.next] if page.next else None, SALT))
 
     @described(
         "Ask for access; `Idempotency-Key` makes it one",
@@ -91,10 +91,10 @@ class Requests(_Call):
         return self.one(made.pk, 201)
 
 
-def _listed(asked: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
-    which = asked.get("list", LISTS[0])
+def _listed(query: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
+    which = query.get("list", LISTS[0])
     if which == "object":
-        node = named.the_object(asked)
+        node = named.the_object(query)
         if node is None or not duties.has(viewer, visibility.HISTORY, node):
             raise NotFound("There is no such object, or its requests are not for you to see.")
         return visibility.on(node, viewer)

@@ -67,19 +67,19 @@ class Resolve(Call):
         top = root(realm)
         # of the objects of a name the first that may be known
         readings = {name: _readings(top, name) for name in names}
-        asked = [ref for refs in readings.values() for ref in refs]
-        nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
+        all_refs = [ref for refs in readings.values() for ref in refs]
+        nodes = dict(zip(all_refs, find_all(spelled(all_refs)), strict=True))
         slice_ = slices.current(caller.principal, top, now=now)
-        found: Found = {}
+        resolved: Found = {}
         for name, refs in readings.items():
-            there = (
+            in_realm = (
                 node for node in map(nodes.get, refs) if node is not None and node.realm_id == top.realm_id
             )
-            known = next((node for node in there if ask.may_see(slice_, node, now=now)), None)
-            found[name] = _told(known.ref if known else None)
+            visible = next((node for node in in_realm if ask.may_see(slice_, node, now=now)), None)
+            resolved[name] = _wire_ref(visible.ref if visible else None)
         return respond(
             {
-                "names": found,
+                "names": resolved,
                 "locations": _locations(caller.principal, top, places, now),
             }
         )
@@ -107,9 +107,9 @@ def _locations(caller: Principal, top: Node, places: list[str], now: datetime) -
     if not places:
         return {}
     held = snapshots.hold(caller, top, now=now)
-    known = Snapshot.read(sealed(snapshots.document(held, top, [], now=now)), now=now.timestamp())
-    return {place: _told(known.at(place)) for place in places}
+    snapshot = Snapshot.read(sealed(snapshots.document(held, top, [], now=now)), now=now.timestamp())
+    return {place: _wire_ref(snapshot.at(place)) for place in places}
 
 
-def _told(ref: ObjectRef | None) -> str | dict[str, str]:
+def _wire_ref(ref: ObjectRef | None) -> str | dict[str, str]:
     return UNKNOWN if ref is None else {"type": ref.type, "id": ref.id}

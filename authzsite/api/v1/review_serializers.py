@@ -100,18 +100,18 @@ def plan_of(body: dict[str, Any], by: Actor) -> Plan:
 
 
 def _node(text: str, viewer: Principal, type_: str = "") -> Node:
-    asked = {"resource": text, **({"type": type_} if type_ else {})}
-    found = named.the_object_seen(asked, viewer)
-    if found is None:
+    query = {"resource": text, **({"type": type_} if type_ else {})}
+    node = named.the_object_seen(query, viewer)
+    if node is None:
         raise NotFound(f"There is no {type_ or 'object'} {text[:200]}.")
-    return found
+    return node
 
 
 def _somebody(text: str, viewer: Principal) -> Principal:
-    found = named.somebody_known(text, viewer)
-    if found is None:
+    principal = named.somebody_known(text, viewer)
+    if principal is None:
         raise NotFound(f"Nobody is called {text[:200]}.")
-    return found
+    return principal
 
 
 class NewDecision(Body):
@@ -326,8 +326,8 @@ def review_answers(reviews: Sequence[Review]) -> list[dict[str, Any]]:
     people = {each.pk: str(each) for each in Principal.objects.filter(pk__in=pks)}
     any_of = {review.realm_id: review for review in reviews}
     realms = {realm: events.place_of(review).name for realm, review in any_of.items()}
-    found = [_parts(review, people, realms[review.realm_id]) for review in reviews]
-    return ReviewSerializer.of_each(found)
+    bodies = [_parts(review, people, realms[review.realm_id]) for review in reviews]
+    return ReviewSerializer.of_each(bodies)
 
 
 def review_answer(review: Review) -> dict[str, Any]:

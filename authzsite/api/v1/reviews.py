@@ -60,8 +60,8 @@ class Reviews(Call):
 
     @described("The reviews one started or is asked in", "audit", page_of(ReviewSerializer), query=PAGED)
     def get(self, request: Request) -> HttpResponse:
-        caller, asked = self.require_scope("audit"), request.GET.dict()
-        shown, after = named.newest(worklist.reviews_for(caller.principal), asked, LIST)
+        caller, query = self.require_scope("audit"), request.GET.dict()
+        shown, after = named.newest(worklist.reviews_for(caller.principal), query, LIST)
         return respond(named.listed(review_answers(shown), after, LIST))
 
     @described(
@@ -116,19 +116,19 @@ class Rows(_OfOne):
         others=_GONE,
     )
     def get(self, request: Request, id: int) -> HttpResponse:
-        caller, asked = self.require_scope("audit"), request.GET.dict()
+        caller, query = self.require_scope("audit"), request.GET.dict()
         review, standing = self.found(id, caller.principal)
-        every = asked.get("all", "") in ("true", "1")
+        every = query.get("all", "") in ("true", "1")
         if every and not standing.reads:
             raise Refused("You see the rows that you are asked about.")
         page = worklist.page(
             review,
             None if every else caller.principal,
-            view=asked.get("order") or "risk",
-            only=asked.get("only") or "open",
-            text=asked.get("text", ""),
-            after=named.cursor(asked, ROWS),
-            limit=named.limit(asked),
+            view=query.get("order") or "risk",
+            only=query.get("only") or "open",
+            text=query.get("text", ""),
+            after=named.cursor(query, ROWS),
+            limit=named.limit(query),
         )
         return respond(named.listed(ReviewRowSerializer.of_each(page.rows), page.next, ROWS))
 
@@ -144,9 +144,9 @@ class Effect(_OfOne):
         row = rows.filter(number=number).select_related("holder", "group").first()
         if row is None:
             raise NotFound("There is no such row.")
-        found = consequences.of(review, [row])[row.pk]
-        rows_that_go = sorted(each.number for each in found.rows)
-        return respond(ReviewEffectSerializer({**vars(found), "rows": rows_that_go}).data)
+        consequence = consequences.of(review, [row])[row.pk]
+        rows_that_go = sorted(each.number for each in consequence.rows)
+        return respond(ReviewEffectSerializer({**vars(consequence), "rows": rows_that_go}).data)
 
 
 class Decisions(_OfOne):
@@ -220,10 +220,10 @@ class Pass(_OfOne):
         body = HandOver.read(request)
         # whom a name means among the people of the review's realm and those the viewer may look up
         text = body["to"]
-        found = named.somebody(text)
+        principal = named.somebody(text)
         to = (
-            found
-            if found is not None and admitted(events.place_of(review)).filter(pk=found.pk).exists()
+            principal
+            if principal is not None and admitted(events.place_of(review)).filter(pk=principal.pk).exists()
             else named.somebody_known(text, caller.principal)
         )
         if to is None:
@@ -240,14 +240,14 @@ class Exceptions(_OfOne):
         "What a review leaves to look at", "audit", page_of(ExceptionSerializer), query=PAGED, others=_GONE
     )
     def get(self, request: Request, id: int) -> HttpResponse:
-        caller, asked = self.require_scope("audit"), request.GET.dict()
+        caller, query = self.require_scope("audit"), request.GET.dict()
         review, standing = self.found(id, caller.principal)
         _reads(standing)
-        after, limit = named.cursor(asked, LEFT), named.limit(asked)
+        after, limit = named.cursor(query, LEFT), named.limit(query)
         last_seen = after[0] if after and isinstance(after[0], int) else 0
-        found = completion.listed(review, after=last_seen, limit=limit + 1)
-        rows = ExceptionSerializer.of_each(found[:limit])
-        last = [found[limit - 1].row.number] if len(found) > limit else None
+        review_rows = completion.listed(review, after=last_seen, limit=limit + 1)
+        rows = ExceptionSerializer.of_each(review_rows[:limit])
+        last = [review_rows[limit - 1].row.number] if len(review_rows) > limit else None
         return respond(named.listed(rows, last, LEFT))
 
 

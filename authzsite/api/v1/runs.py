@@ -67,19 +67,19 @@ class Runs(Call):
 
 def _program(realm: str, name: str) -> Node | None:
     """What of that name a realm can run, whatever its type is there."""
-    known = realm_named(realm) if holdable(realm) else None
-    if known is None:
+    realm_root = realm_named(realm) if holdable(realm) else None
+    if realm_root is None:
         return None
     try:
         path = split_name(name)
     except BadName:
         return None
-    law, top = dialects.get(known.law), root(known)
+    law, top = dialects.get(realm_root.law), root(realm_root)
     for type_ in law.types:
         if jobs.EXECUTE not in law.actions_for(type_) or law.child_types(type_):
             continue  # what holds programs, such as a namespace, is none itself
         ref = ObjectRef(type_, realm, path)
-        found = find_in_any_case(top, type_, path) if law.ignores_case else find(ref)
-        if found is not None:
-            return found
+        program = find_in_any_case(top, type_, path) if law.ignores_case else find(ref)
+        if program is not None:
+            return program
     return None

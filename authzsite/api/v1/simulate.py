@@ -228,8 +228,8 @@ class Simulate(Call):
             "revision": simulation.before.revision,
             "at": simulation.at.isoformat(),
             "decisions": [
-                _decided(simulation, asked, case)
-                for asked, case in zip(body["questions"], cases, strict=True)
+                _decided(simulation, question, case)
+                for question, case in zip(body["questions"], cases, strict=True)
             ],
         }
         days = body["replay"]["days"] if body["replay"] else None
@@ -304,11 +304,11 @@ def visible_realm(name: str, caller: Principal) -> Node:
     return top
 
 
-def _moment(asked: datetime | None, changes: Sequence[Change]) -> datetime:
+def _moment(moment: datetime | None, changes: Sequence[Change]) -> datetime:
     now = timezone.now()
-    if asked is not None and asked < now:
+    if moment is not None and moment < now:
         raise BadBody("at must not be in the past")
-    return asked or max([now, *(change.begins for change in changes if change.begins)])
+    return moment or max([now, *(change.begins for change in changes if change.begins)])
 
 
 Case = tuple[Principal | None, str, Node]
@@ -318,33 +318,33 @@ Case = tuple[Principal | None, str, Node]
 def _questions(sent: Sequence[Mapping[str, Any]], top: Node, viewer: Principal) -> list[Case]:
     """The questions, about the caller or where they may see the access of others.  Raises Forbidden."""
     within = governed(viewer, top) or frozenset()
-    reader, known = Reader(viewer, top), VisiblePrincipals(viewer).ever_in(top)
+    reader, visible = Reader(viewer, top), VisiblePrincipals(viewer).ever_in(top)
     cases = []
-    for asked in sent:
-        subject, resource = asked["subject"], asked["resource"]
+    for question in sent:
+        subject, resource = question["subject"], question["resource"]
         node = reader.object((resource["type"], resource["id"]))
         if subject["type"] in (Principal.Kind.GROUP, Principal.Kind.PATTERN):
             raise BadBody("subject must be a user or a service")
-        called = known.filter(kind=subject["type"], name=subject["id"])
+        called = visible.filter(kind=subject["type"], name=subject["id"])
         who = called.first() if holdable(subject["id"]) else None
         if who != viewer and within.isdisjoint(node.lineage):
             raise Forbidden(ELSEWHERE)
-        cases.append((who, asked["action"]["name"], node))
+        cases.append((who, question["action"]["name"], node))
     return cases
 
 
-def _decided(simulation: Simulation, asked: Mapping[str, Any], case: Case) -> dict[str, Any]:
+def _decided(simulation: Simulation, sent_question: Mapping[str, Any], case: Case) -> dict[str, Any]:
     who, action, node = case
-    told = {name: asked[name] for name in ("subject", "action", "resource")}
+    question = {name: sent_question[name] for name in ("subject", "action", "resource")}
     if who is None:
         unknown = {"decision": False, "reason": "unknown"}
-        return {**told, "before": unknown, "after": unknown}
+        return {**question, "before": unknown, "after": unknown}
     alike = simulation.of_person[who.pk]
     operation, moment = ask.operation_for(node, action), simulation.at.timestamp()
     lineage = simulation.proposed.lineage(node)
     before = engine.decide(alike.before, operation, node.levels, now=moment)
     after = engine.decide(alike.after, operation, lineage, now=moment) if lineage else None
-    return {**told, "before": _outcome(before), "after": _outcome(after)}
+    return {**question, "before": _outcome(before), "after": _outcome(after)}
 
 
 def _outcome(decision: Decision | None) -> dict[str, Any]:

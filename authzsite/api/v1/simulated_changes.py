@@ -141,16 +141,16 @@ class Reader:
         """
         if text not in self._principals:
             self._principals[text] = self._principal(text)
-        known = self._principals[text]
-        if known is None:
+        principal = self._principals[text]
+        if principal is None:
             raise NotFound(ABSENT.format(what=text))
-        return known
+        return principal
 
     def _principal(self, text: str) -> Principal | None:
-        known = named.somebody(text)
+        principal = named.somebody(text)
         if dialects.get(self.root.kind).open_to_all:
-            return known or self._new(text)
-        return known if known and self.visible.people().filter(pk=known.pk).exists() else None
+            return principal or self._new(text)
+        return principal if principal and self.visible.people().filter(pk=principal.pk).exists() else None
 
     def _new(self, text: str) -> Principal:
         kind, colon, name = text.partition(":")

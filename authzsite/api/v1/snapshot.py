@@ -51,8 +51,8 @@ class Snapshot(Call):
     )
     def get(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()
-        asked = request._request.GET.dict()
-        who, name = _who(asked, caller.principal), named.needed(asked, "realm")
+        query = request._request.GET.dict()
+        who, name = _who(query, caller.principal), named.needed(query, "realm")
         realm = realm_named(name)
         if realm is None:
             raise Forbidden(ELSEWHERE if who == (caller.principal.kind, caller.principal.name) else MAY_NOT)
@@ -85,8 +85,8 @@ def _made(caller: Principal, subject: Principal, top: Node, now: datetime) -> Se
     return Sent(canonical(wire), wire["digest"], held.slice.revision, snapshots.dated(now), until)
 
 
-def _who(asked: named.Asked, caller: Principal) -> tuple[str, str]:
-    text = asked.get("for", "") or str(caller)
+def _who(query: named.Asked, caller: Principal) -> tuple[str, str]:
+    text = query.get("for", "") or str(caller)
     kind, colon, name = text.partition(":")
     if not colon:
         return "user", kind
@@ -99,8 +99,8 @@ def _sent(request: HttpRequest, content: bytes, digest: str) -> HttpResponse:
     """The bytes, packed for those who can unpack them; nothing but 304 for those who have them."""
     packed = "gzip" in request.headers.get("Accept-Encoding", "").lower()
     etag = f'"{digest}{"-gzip" if packed else ""}"'
-    known = parse_etags(request.headers.get("If-None-Match", ""))
-    if known and {f'"{digest}"', f'"{digest}-gzip"', "*"}.intersection(known):
+    etags = parse_etags(request.headers.get("If-None-Match", ""))
+    if etags and {f'"{digest}"', f'"{digest}-gzip"', "*"}.intersection(etags):
         response = HttpResponse(status=304)
         del response.headers["Content-Type"]
     elif packed:

@@ -72,8 +72,8 @@ class ObjectName(serializers.Field[Any, Any, Any, Any]):
 
     def to_internal_value(self, data: Any) -> ObjectRef | None:
         if isinstance(data, dict):
-            found = self.reference.run_validation(data)
-            type_, id_ = found["type"], found["id"]
+            reference = self.reference.run_validation(data)
+            type_, id_ = reference["type"], reference["id"]
         elif isinstance(data, str) and ":" in data:
             type_, _, id_ = data.partition(":")
         else:
@@ -174,18 +174,18 @@ def _known(sent_uses: Sequence[SentUse], realm: Realm) -> list[ReportedUse]:
     names = {name for _, name in wanted if holdable(name)}
     rows = Principal.objects.filter(name__in=names)
     people = {(row.kind, row.name): row for row in rows if (row.kind, row.name) in wanted}
-    asked = list(dict.fromkeys([each.ref for each in sent_uses if each.ref is not None]))
-    nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
-    found = []
+    refs = list(dict.fromkeys([each.ref for each in sent_uses if each.ref is not None]))
+    nodes = dict(zip(refs, find_all(spelled(refs)), strict=True))
+    reported_uses = []
     for each in sent_uses:
         person, node = people.get(each.who), nodes.get(each.ref) if each.ref else None
         if person is None or node is None or node.realm_id != realm.pk:
             continue
         if _is_action(node, each.action):
-            found.append(ReportedUse(person, node, each.action, each.executed, each.at))
-    return found
+            reported_uses.append(ReportedUse(person, node, each.action, each.executed, each.at))
+    return reported_uses
 
 
 def _is_action(node: Node, action: str) -> bool:
-    known = dialects.get(node.kind).action(node.type, action) is not None
-    return known and len(action) <= uses.LONGEST_ACTION
+    is_known = dialects.get(node.kind).action(node.type, action) is not None
+    return is_known and len(action) <= uses.LONGEST_ACTION

@@ -41,8 +41,8 @@ NOBODY_HOLDS = Empty(
 class Removal:
     """The direct grants of those who are asked for, on the chosen objects, that are to end."""
 
-    def __init__(self, nodes: Sequence[Node], asked: Collection[str]) -> None:
-        self.nodes, self.asked = nodes, asked
+    def __init__(self, nodes: Sequence[Node], codes: Collection[str]) -> None:
+        self.nodes, self.asked = nodes, codes
 
     @cached_property
     def held(self) -> list[tuple[Principal, Grant]]:

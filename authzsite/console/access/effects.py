@@ -43,10 +43,10 @@ class Shown:
 
     def tally(self) -> Tally:
         counts = [(kind, look, self.preview.count(kind)) for kind, look in COUNTED.items()]
-        told = [
+        parts = [
             Count(words.number(many), self._word(kind, many), look) for kind, look, many in counts if many
         ]
-        return Tally(tuple(told))
+        return Tally(tuple(parts))
 
     def _word(self, kind: str, many: int) -> str:
         if kind == "same" and self.removal:
@@ -55,8 +55,8 @@ class Shown:
 
     def sum(self) -> str:
         """5 gain, 1 loses."""
-        told = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
-        return f"{', '.join(told)}." if told else ""
+        parts = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
+        return f"{', '.join(parts)}." if parts else ""
 
     def diff(self) -> Diff:
         return Diff(tuple(self._lines()))
@@ -69,9 +69,9 @@ class Shown:
             folds.setdefault(group, []).append(effect)
         folded = list(folds.values())
         for effects in folded:
-            yield self._many(effects) if len(effects) > 1 else self._one(effects[0])
+            yield self._many(effects) if len(effects) > 1 else self._diff_line(effects[0])
 
-    def _one(self, effect: Effect) -> DiffLine:
+    def _diff_line(self, effect: Effect) -> DiffLine:
         person = effect.principal.label
         subject = (
             gettext("%(person)s of %(label)s") % {"person": person, "label": effect.via.label}
@@ -96,8 +96,8 @@ class Shown:
 
     def _why(self, person: Principal) -> str:
         action = "use" if self.node.type in terms.CONTAINERS else "read"
-        asked = {"who": str(person), "action": action, "what": self.node.ref.id, "type": self.node.type}
-        return f"{reverse('console:why')}?{urlencode(asked)}"
+        query = {"who": str(person), "action": action, "what": self.node.ref.id, "type": self.node.type}
+        return f"{reverse('console:why')}?{urlencode(query)}"
 
     # One outcome
 
@@ -184,49 +184,49 @@ class Shown:
 
     def _acts(self, actions: Iterable[str]) -> str:
         """read and write orders; use schema sales; create tables in sales."""
-        name, found = self.name, set(actions)
-        if "read" in found and "use" in found and self.node.type in terms.CONTAINERS:
-            found.discard("read")
-        plain = [str(word) for action, word in ACTS.items() if action in found]
+        name, granted = self.name, set(actions)
+        if "read" in granted and "use" in granted and self.node.type in terms.CONTAINERS:
+            granted.discard("read")
+        plain = [str(word) for action, word in ACTS.items() if action in granted]
         values = {"verbs": words.listed(plain), "names": name}
-        told = [gettext("%(verbs)s %(names)s") % values] if plain else []
-        if "use" in found and self.node.type in terms.CONTAINERS:
-            told.append(gettext("use %(type)s %(name)s") % {"type": self.node.type, "name": name})
-        told += [self._inside(action) for action in sorted(found) if ":" in action]
-        told += [
+        sentences = [gettext("%(verbs)s %(names)s") % values] if plain else []
+        if "use" in granted and self.node.type in terms.CONTAINERS:
+            sentences.append(gettext("use %(type)s %(name)s") % {"type": self.node.type, "name": name})
+        sentences += [self._inside(action) for action in sorted(granted) if ":" in action]
+        sentences += [
             gettext("%(action)s in %(name)s")
             % {"action": terms.lower(terms.action(action, self.node.type)), "name": name}
-            for action in sorted(found)
+            for action in sorted(granted)
             if action.startswith("create_")
         ]
-        if "grant" in found:
-            told.append(gettext("grant access to %(name)s") % {"name": name})
-        if "drop" in found:
-            told.append(gettext("drop %(name)s") % {"name": name})
-        return words.listed(told) or gettext("nothing on %(name)s") % {"name": name}
+        if "grant" in granted:
+            sentences.append(gettext("grant access to %(name)s") % {"name": name})
+        if "drop" in granted:
+            sentences.append(gettext("drop %(name)s") % {"name": name})
+        return words.listed(sentences) or gettext("nothing on %(name)s") % {"name": name}
 
     def _nouns(self, actions: Iterable[str]) -> str:
         """read and write on orders; use of schema sales"""
-        name, found = self.name, set(actions)
-        plain = [str(word) for action, word in ACTS.items() if action in found and not self._container]
-        told = (
+        name, granted = self.name, set(actions)
+        plain = [str(word) for action, word in ACTS.items() if action in granted and not self._container]
+        sentences = (
             [gettext("%(plain)s on %(name)s") % {"plain": words.listed(plain), "name": name}] if plain else []
         )
-        if "use" in found and self._container:
-            told.append(gettext("use of %(type)s %(name)s") % {"type": self.node.type, "name": name})
-        told += [
+        if "use" in granted and self._container:
+            sentences.append(gettext("use of %(type)s %(name)s") % {"type": self.node.type, "name": name})
+        sentences += [
             gettext("%(act)s on every %(type)s in %(name)s") % {"act": act, "type": type_, "name": name}
-            for type_, act in map(_parted, sorted(found))
+            for type_, act in map(_parted, sorted(granted))
             if type_
         ]
-        if "grant" in found:
-            told.append(gettext("the right to grant access to %(name)s") % {"name": name})
-        told += [
+        if "grant" in granted:
+            sentences.append(gettext("the right to grant access to %(name)s") % {"name": name})
+        sentences += [
             terms.lower(terms.action(act, self.node.type))
-            for act in sorted(found)
+            for act in sorted(granted)
             if act.startswith("create_")
         ]
-        return words.listed(told) or gettext("nothing on %(name)s") % {"name": name}
+        return words.listed(sentences) or gettext("nothing on %(name)s") % {"name": name}
 
     @property
     def _container(self) -> bool:

@@ -54,8 +54,8 @@ class OverObjects:
 
     def sum(self) -> str:
         """5 gain, 1 loses."""
-        told = [f"{count.number} {count.words}" for count in self.tally().counts]
-        return f"{', '.join(told)}." if told else ""
+        parts = [f"{count.number} {count.words}" for count in self.tally().counts]
+        return f"{', '.join(parts)}." if parts else ""
 
     def folded(self) -> list[DiffLine]:
         losses = [line for line in self.lines if line.kind == "lose"]

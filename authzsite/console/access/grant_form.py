@@ -38,15 +38,19 @@ ORDER = ("use", "read", "write", "create", "manage")
 def privileges_for(node: Node) -> list[Privilege]:
     """What can be given on an object, plainest first."""
     law, kind = dialects.get(node.kind), catalog_kind(node)
-    fitting = [known for known in law.privileges.values() if not law.bindable(known.code, node.type, kind)]
+    fitting = [
+        privilege
+        for privilege in law.privileges.values()
+        if not law.bindable(privilege.code, node.type, kind)
+    ]
     return sorted(fitting, key=lambda privilege: (ORDER.index(privilege.category), privilege.bit))
 
 
 def usual_privileges(node: Node, privileges: Sequence[Privilege]) -> list[str]:
     """What is ticked at first: to read a table, to use what tables are in."""
     if node.type in terms.CONTAINERS:
-        return [known.code for known in privileges if known.category == "use"][-1:]
-    return [known.code for known in privileges if known.category == "read"][:1]
+        return [privilege.code for privilege in privileges if privilege.category == "use"][-1:]
+    return [privilege.code for privilege in privileges if privilege.category == "read"][:1]
 
 
 class PrivilegesField(ChoicesField):

@@ -29,15 +29,15 @@ class Together(OverObjects):
             anyone = replace(node, names=(*node.names[:-1], STAND_IN))
             for line in Shown(preview, anyone, removal=self.removal).diff().lines:
                 alike.setdefault(line, []).append(self.called(node))
-        told = [self._line(line, names) for line, names in alike.items()]
-        return sorted(told, key=lambda line: ORDER.index(line.kind))
+        lines = [self._line(line, names) for line, names in alike.items()]
+        return sorted(lines, key=lambda line: ORDER.index(line.kind))
 
     def _line(self, line: DiffLine, names: Sequence[str]) -> DiffLine:
         on = words.listed(names, NAMED)
         if STAND_IN in line.text:
             return replace(line, text=line.text.replace(STAND_IN, on), note=line.note.replace(STAND_IN, "it"))
-        told = _("On %(on)s.") % {"on": on} if len(self.parts) > 1 else ""
-        note = " ".join(filter(None, (told, line.note.replace(STAND_IN, on))))
+        remark = _("On %(on)s.") % {"on": on} if len(self.parts) > 1 else ""
+        note = " ".join(filter(None, (remark, line.note.replace(STAND_IN, on))))
         return replace(line, note=note)
 
     def diff(self) -> Diff:

@@ -48,19 +48,19 @@ class RevokeView(ConfirmObjectView):
 
     @cached_property
     def holder(self) -> Principal:
-        asked = self.request.GET.get("who", "")
-        found = somebody(asked) if ":" in asked else None
-        if found is None:
+        typed = self.request.GET.get("who", "")
+        principal = somebody(typed) if ":" in typed else None
+        if principal is None:
             raise Http404
-        self.held = set(grants.direct(self.object.node, found).values_list("privilege", flat=True))
-        if not self.held and not VisiblePrincipals(self.asker).people().filter(pk=found.pk).exists():
+        self.held = set(grants.direct(self.object.node, principal).values_list("privilege", flat=True))
+        if not self.held and not VisiblePrincipals(self.asker).people().filter(pk=principal.pk).exists():
             raise Http404
-        return found
+        return principal
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        asked, holder = self.request.GET.getlist("may"), self.holder
-        return tuple(sorted(code for code in self.held if holder and (not asked or code in asked)))
+        typed, holder = self.request.GET.getlist("may"), self.holder
+        return tuple(sorted(code for code in self.held if holder and (not typed or code in typed)))
 
     @cached_property
     def preview(self) -> Preview:
@@ -102,9 +102,9 @@ class RevokeView(ConfirmObjectView):
         yield root_of(node), [RevokeAccess(Target(node), self.holder, self.codes)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> str:
-        taken, node, reason = self.rights, self.object.node, form.cleaned_data["reason"]
+        rights, node, reason = self.rights, self.object.node, form.cleaned_data["reason"]
         grants.remove(node, (self.holder,), self.codes, by=actor, reason=reason, seen=form.sent_seen)
-        return taken
+        return rights
 
     def note_of(self, form: ConfirmForm, problem: Exception) -> Note:
         if not isinstance(problem, Conflict):

@@ -104,13 +104,13 @@ class Revoked:
     @classmethod
     def of(cls, drafts: Sequence[EventDraft]) -> Revoked | None:
         """The same of what would be recorded, where it is nothing else."""
-        told = [draft for draft in drafts if not tells_of_personal_role(draft)]
-        people = {draft.people for draft in told}
-        plain = all(draft.kind == events.GRANT_REMOVED and "text" not in draft.data for draft in told)
+        told_drafts = [draft for draft in drafts if not tells_of_personal_role(draft)]
+        people = {draft.people for draft in told_drafts}
+        plain = all(draft.kind == events.GRANT_REMOVED and "text" not in draft.data for draft in told_drafts)
         if not plain or len(people) != 1 or len(next(iter(people))) != 1:
             return None
         codes: dict[int, set[str]] = {}
-        for draft in told:
+        for draft in told_drafts:
             codes.setdefault(draft.lineage[-1], set()).add(str(draft.data["privilege"]))
         removed = tuple((node, tuple(sorted(codes[key]))) for key, node in nodes(codes).items())
         holder = Principal.objects.filter(pseudonym=next(iter(people))[0]).first()

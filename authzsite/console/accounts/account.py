@@ -48,10 +48,10 @@ DAYS = 3
 def _account(id: int) -> User:
     """A person's account; that of a service account has a page of its own."""
     rows = User.objects.exclude(principal__kind=Principal.Kind.SERVICE).select_related("principal")
-    found = rows.filter(pk=id).first()
-    if found is None:
+    user = rows.filter(pk=id).first()
+    if user is None:
         raise Http404
-    return found
+    return user
 
 
 @never_cache
@@ -81,19 +81,19 @@ def _link(request: Request, account: User) -> str:
 
 
 def _show(request: Request, account: User, link: str = "") -> HttpResponse:
-    one, own = account.principal, account.pk == request.user.pk
+    principal, own = account.principal, account.pk == request.user.pk
     places = sessions.of(account)
     latest = (
-        history.page(history.Filter(person=one), history.sight(asker_of(request), []), limit=5).entries
-        if one
+        history.page(history.Filter(person=principal), history.sight(asker_of(request), []), limit=5).entries
+        if principal
         else ()
     )
     context = {
         "crumbs": Crumbs(((_("Accounts"), reverse("console:accounts")),)),
         "heading": account.username,
         "kind": _("Account"),
-        "lead": _("Signs in as %(label)s.") % {"label": one.label}
-        if one
+        "lead": _("Signs in as %(label)s.") % {"label": principal.label}
+        if principal
         else _("Not linked to a person: it can do nothing yet."),
         "actions": _actions(account, own=own),
         "facts": _facts(account, len(places)),
@@ -103,7 +103,7 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         "account": account,
         "link": link,
         "link_note": Note("warn", _("Copy the link now and hand it over."), _LINK_WORDS),
-        "person_url": reverse("console:person", args=[one.pk]) if one else "",
+        "person_url": reverse("console:person", args=[principal.pk]) if principal else "",
         "latest": timeline.timeline(timeline.rows(latest)[:8]),
     }
     return page(
@@ -128,17 +128,19 @@ def _actions(account: User, *, own: bool) -> list[Action]:
 
 
 def _facts(account: User, places: int) -> Facts:
-    one = account.principal
-    tokens = Token.objects.filter(principal=one, revoked__isnull=True, run="").count() if one else 0
-    url = reverse("console:person", args=[one.pk]) if one else ""
-    told = [
+    principal = account.principal
+    tokens = (
+        Token.objects.filter(principal=principal, revoked__isnull=True, run="").count() if principal else 0
+    )
+    url = reverse("console:person", args=[principal.pk]) if principal else ""
+    rows = [
         Fact(_("State"), state=state_of(account)),
-        Fact(_("Acts as"), str(one) if one else _("Nobody"), url),
+        Fact(_("Acts as"), str(principal) if principal else _("Nobody"), url),
         Fact(_("Last sign-in"), words.moment(account.last_login) if account.last_login else _("Never")),
         Fact(_("Signed in"), words.count(places, "browser") if places else _("Nowhere")),
         Fact(_("Tokens"), words.count(tokens, "token") if tokens else _("None")),
     ]
-    return Facts(tuple(told))
+    return Facts(tuple(rows))
 
 
 # Disabling
@@ -181,15 +183,15 @@ class AccountClosing:
         return any(given) or Ownership.objects.open().filter(Q(owner=person) | Q(owner__in=groups)).exists()
 
     def lines(self) -> Iterable[DiffLine]:
-        one = self.account.principal
-        name, places = one.label if one else self.account.username, len(sessions.of(self.account))
+        principal = self.account.principal
+        name, places = principal.label if principal else self.account.username, len(sessions.of(self.account))
         text = (
             _("can no longer sign in and is signed out in %(places)s")
             if places
             else _("can no longer sign in")
         )
         yield DiffLine("lose", name, text % {"places": words.count(places, "browser")})
-        if one is not None:
+        if principal is not None:
             yield from self._left(name)
 
     def _left(self, name: str) -> Iterable[DiffLine]:
@@ -313,18 +315,20 @@ class BindAccountView(AdminChangeView):
 
 
 def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
-    name, one = account.username, account.principal
-    if one == new:
+    name, principal = account.username, account.principal
+    if principal == new:
         yield DiffLine("same", name, _("acts as %(label)s already") % {"label": new.label})
         return
-    if one is not None:
-        held = Token.objects.filter(principal=one, revoked__isnull=True).count()
+    if principal is not None:
+        held = Token.objects.filter(principal=principal, revoked__isnull=True).count()
         revoked = ngettext(
             "%(held)s token of %(label)s is revoked.", "%(held)s tokens of %(label)s are revoked.", held
-        ) % {"held": words.number(held), "label": one.label}
+        ) % {"held": words.number(held), "label": principal.label}
         signed_out = _("It is signed out everywhere.")
         signed_out = f"{signed_out} {revoked}" if held else signed_out
-        yield DiffLine("lose", name, _("no longer acts as %(label)s") % {"label": one.label}, signed_out)
+        yield DiffLine(
+            "lose", name, _("no longer acts as %(label)s") % {"label": principal.label}, signed_out
+        )
     yield DiffLine(
         "gain",
         name,

@@ -41,5 +41,5 @@ def _problem(request: Request, account: User) -> str:
     """Why what was sent proves nothing; wrong answers count as at the door."""
     if second_factors.held(account):
         return second_step.prove(request, account)
-    known = authenticate(request, username=account.username, password=request.POST.get("password", ""))
-    return "" if known is not None and known.pk == account.pk else str(WRONG)
+    user = authenticate(request, username=account.username, password=request.POST.get("password", ""))
+    return "" if user is not None and user.pk == account.pk else str(WRONG)

@@ -28,10 +28,10 @@ def credential_of(request: Request) -> dict[str, Any] | None:
     if not text or len(text) > LONGEST_CREDENTIAL:
         return None
     try:
-        found = json.loads(text)
+        credential = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return credential if isinstance(credential, dict) else {}
 
 
 class FactorForm:

@@ -41,17 +41,17 @@ FRESH = 120
 
 def _provider(name: str) -> Provider:
     on = settings.LAKEWARDEN_OIDC if "oidc" in settings.LAKEWARDEN_AUTHENTICATORS else ()
-    known = next((item for item in on if item.name == name), None)
-    if known is None:
+    provider = next((item for item in on if item.name == name), None)
+    if provider is None:
         raise Http404
-    return known
+    return provider
 
 
 @never_cache
 @writes
 def begin(request: Request, name: str) -> HttpResponse:
     """On to the provider; what one wanted to do here waits until they are back."""
-    known = _provider(name)
+    provider = _provider(name)
     account = request.user.pk if isinstance(request.user, User) else None
     again = account is not None and bool(request.POST.get("again"))
     if account is not None and not again and (page := step_up.asked(request)):
@@ -63,11 +63,11 @@ def begin(request: Request, name: str) -> HttpResponse:
         "again": again,
     }
     try:
-        address = Client(request, known).begin(data, secrets.token_urlsafe(32), again=again)
+        address = Client(request, provider).begin(data, secrets.token_urlsafe(32), again=again)
     except NotProved as problem:
-        return _refused(request, known, data, problem)
+        return _refused(request, provider, data, problem)
     # a form may lead to this site alone; going on from a page is no part of the form
-    context = {"shell": surroundings(request), "title": known.title, "address": address}
+    context = {"shell": surroundings(request), "title": provider.title, "address": address}
     answer = render(request, "console/accounts/going_on.html", context)
     answer.headers["Refresh"] = f"0; url={address}"
     return answer
@@ -77,18 +77,18 @@ def begin(request: Request, name: str) -> HttpResponse:
 @reads
 def callback(request: Request, name: str) -> HttpResponse:
     """Back from the provider: in, or the reason why not."""
-    known = _provider(name)
+    provider = _provider(name)
     data: Mapping[str, Any] = {"next": "", "kept": "", "account": None}
     try:
-        data, claims = Client(request, known).finish()
-        subject, identity = _subject(known, claims), _identity(known, claims)
+        data, claims = Client(request, provider).finish()
+        subject, identity = _subject(provider, claims), _identity(provider, claims)
         if data["again"]:
             return _prove(request, data, subject, claims)
         if data["account"] is not None:
             return _connect(request, data["account"], subject)
-        account = external_accounts.admit_subject(subject, identity, joins=known.joins)
+        account = external_accounts.admit_subject(subject, identity, joins=provider.joins)
     except (NotProved, BadName, Invalid) as problem:
-        return _refused(request, known, data, problem)
+        return _refused(request, provider, data, problem)
     login(request, account, backend=OIDC)
     proofs.note(request, at=_asked_at(claims))
     return redirect(form_resume.restore(request, data["kept"]) or data["next"] or reverse("console:home"))
@@ -112,8 +112,8 @@ def _prove(
 ) -> HttpResponse:
     """Note that who is signed in just proved it to the provider again.  Raises NotProved, Invalid."""
     account = account_of(request) if isinstance(request.user, User) else None
-    known = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
-    if account is None or known is None or not account.pk == known.account_id == data["account"]:
+    sign_in = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
+    if account is None or sign_in is None or not account.pk == sign_in.account_id == data["account"]:
         raise Invalid(_("You are no longer signed in as you were when you began."))
     proved = _asked_at(claims)
     if proved is None or time.time() - proved > FRESH:
@@ -122,10 +122,12 @@ def _prove(
     return redirect(form_resume.restore(request, data["kept"]) or data["next"])
 
 
-def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem: Exception) -> HttpResponse:
-    log.warning("sign-in by %s was refused: %s", known.name, problem)
+def _refused(
+    request: Request, provider: Provider, data: Mapping[str, Any], problem: Exception
+) -> HttpResponse:
+    log.warning("sign-in by %s was refused: %s", provider.name, problem)
     text = (
-        _("%(title)s did not confirm who you are. Try again.") % {"title": known.title}
+        _("%(title)s did not confirm who you are. Try again.") % {"title": provider.title}
         if isinstance(problem, NotProved)
         else str(problem)
     )
@@ -141,42 +143,42 @@ def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem
 # What the provider says
 
 
-def _subject(known: Provider, claims: Mapping[str, Any]) -> Subject:
+def _subject(provider: Provider, claims: Mapping[str, Any]) -> Subject:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or not holdable(subject):
         raise NotProved(_("its subject is not a text of 1 to 255 characters"))
-    return Subject(known.title, known.issuer, subject)
+    return Subject(provider.title, provider.issuer, subject)
 
 
-def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
+def _identity(provider: Provider, claims: Mapping[str, Any]) -> Identity:
     """Who they are here by the claims that the settings name.  Raises BadName, Invalid."""
     mail = _confirmed_mail(claims)
-    if known.domains and mail.rpartition("@")[2].lower() not in known.domains:
+    if provider.domains and mail.rpartition("@")[2].lower() not in provider.domains:
         raise Invalid(
             _("%(title)s only admits people with a confirmed address at %(domains)s.")
-            % {"title": known.title, "domains": ", ".join(known.domains)}
+            % {"title": provider.title, "domains": ", ".join(provider.domains)}
         )
-    name = claims.get(known.user_claim)
-    if known.user_claim == "email":
+    name = claims.get(provider.user_claim)
+    if provider.user_claim == "email":
         name = mail
     if not isinstance(name, str) or not name:
         raise Invalid(
             _("%(title)s does not send your name (%(user_claim)s). Contact the operator.")
-            % {"title": known.title, "user_claim": known.user_claim}
+            % {"title": provider.title, "user_claim": provider.user_claim}
         )
     shown = claims.get("name", "")
     return Identity(
         checked_name(name),
         display_name=shown if isinstance(shown, str) else "",
         mail=mail,
-        groups=_groups(known, claims),
+        groups=_groups(provider, claims),
     )
 
 
 def _asked_at(claims: Mapping[str, Any]) -> int | None:
     """When the provider asked who they are, which may be long before they came here; None where it is mum."""
-    asked = claims.get("auth_time")
-    return asked if isinstance(asked, int) else None
+    auth_time = claims.get("auth_time")
+    return auth_time if isinstance(auth_time, int) else None
 
 
 def _confirmed_mail(claims: Mapping[str, Any]) -> str:
@@ -184,14 +186,14 @@ def _confirmed_mail(claims: Mapping[str, Any]) -> str:
     return mail if isinstance(mail, str) and claims.get("email_verified") is True else ""
 
 
-def _groups(known: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _groups(provider: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Their groups; None where the settings name no claim for them.  Raises Invalid."""
-    if not known.groups_claim:
+    if not provider.groups_claim:
         return None
-    groups = claims.get(known.groups_claim, [])
+    groups = claims.get(provider.groups_claim, [])
     if not isinstance(groups, list) or not all(isinstance(item, str) and holdable(item) for item in groups):
         raise Invalid(
             _("%(title)s does not send your groups as a list of names. Contact the operator.")
-            % {"title": known.title}
+            % {"title": provider.title}
         )
     return tuple(dict.fromkeys(filter(None, (group.removeprefix("/") for group in groups))))

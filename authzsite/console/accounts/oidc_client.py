@@ -53,12 +53,12 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
 
     pkce_enabled_default = True
 
-    def __init__(self, request: HttpRequest, known: single_sign_on.Provider) -> None:
-        app = SocialApp(provider=self.id, provider_id=known.name, name=known.title)
-        app.client_id, app.secret = known.client_id, known.client_secret
-        app.settings = {"server_url": known.issuer.rstrip("/"), "scope": known.scopes}
+    def __init__(self, request: HttpRequest, provider: single_sign_on.Provider) -> None:
+        app = SocialApp(provider=self.id, provider_id=provider.name, name=provider.title)
+        app.client_id, app.secret = provider.client_id, provider.client_secret
+        app.settings = {"server_url": provider.issuer.rstrip("/"), "scope": provider.scopes}
         super().__init__(request, app=app)
-        self.known = known
+        self.known = provider
 
     def get_oauth2_adapter(self, request: HttpRequest) -> Adapter:
         return Adapter(request, self)
@@ -79,12 +79,12 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
 
     def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What was kept since `begin`, and the claims that the provider proved.  Raises NotProved."""
-        asked = self.request.GET
-        state = statekit.unstash_state(self.request, provider_id=self.sub_id, state_id=asked.get("state", ""))
+        query = self.request.GET
+        state = statekit.unstash_state(self.request, provider_id=self.sub_id, state_id=query.get("state", ""))
         if state is None:
             raise NotProved(_("this sign-in was not started in this browser, or it was started too long ago"))
-        if "code" not in asked:
-            raise NotProved(_("it said %(get)s") % {"get": asked.get("error", "nothing")[:100]})
+        if "code" not in query:
+            raise NotProved(_("it said %(get)s") % {"get": query.get("error", "nothing")[:100]})
         try:
             return state["data"], self._claims(state)
         except (OAuth2Error, RequestException, jwt.PyJWTError, ValueError, KeyError, TypeError) as problem:

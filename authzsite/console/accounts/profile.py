@@ -108,10 +108,10 @@ def _revoke(request: Request) -> HttpResponse:
 
 @cache
 def _zones() -> tuple[str, ...]:
-    known = zoneinfo.available_timezones()
+    names = zoneinfo.available_timezones()
     return (
         "UTC",
-        *sorted(item for item in known if "/" in item and not item.startswith(("Etc/", "SystemV/"))),
+        *sorted(item for item in names if "/" in item and not item.startswith(("Etc/", "SystemV/"))),
     )
 
 
@@ -129,7 +129,7 @@ class FormatsForm(ConsoleForm):
     """How dates and numbers are written."""
 
     formats = forms.ChoiceField(
-        choices=[("", ""), *((known.code, known.name) for known in formats.KNOWN)], required=False
+        choices=[("", ""), *((language.code, language.name) for language in formats.KNOWN)], required=False
     )
 
 
@@ -175,8 +175,8 @@ def _language(request: Request) -> HttpResponse:
 
 def _sign_out_others(request: Request) -> HttpResponse:
     ended = sessions.end_others(account_of(request), request)
-    told = _("Signed out in %(ended)s") % {"ended": words.count(ended, "other browser")}
-    say(request, told if ended else _("You are not signed in anywhere else"))
+    message = _("Signed out in %(ended)s") % {"ended": words.count(ended, "other browser")}
+    say(request, message if ended else _("You are not signed in anywhere else"))
     return redirect("console:profile")
 
 
@@ -242,8 +242,8 @@ class PasswordForm(ConsoleForm):
     def clean(self) -> dict[str, Any]:
         typed = self.cleaned_data
         # counted as at the door, so that a session that was left open is no place to guess at
-        known = authenticate(self.request, username=self.account.username, password=typed.get("old", ""))
-        if known is None or known.pk != self.account.pk:
+        user = authenticate(self.request, username=self.account.username, password=typed.get("old", ""))
+        if user is None or user.pk != self.account.pk:
             raise ValidationError(_("This is not your current password."))
         if typed.get("password", "") != typed.get("again", ""):
             raise ValidationError(_("The two new passwords differ."))

@@ -52,15 +52,15 @@ class ProxySignIn:
 
 def _enter(request: HttpRequest, identity: Identity) -> None:
     """Let them in, and look at what the proxy says only where it says something else than before."""
-    said = {**asdict(identity), "groups": None if identity.groups is None else list(identity.groups)}
+    values = {**asdict(identity), "groups": None if identity.groups is None else list(identity.groups)}
     if (
         began_by(request, PROXY)
         and request.user.is_authenticated
-        and request.session.get(SESSION_KEY) == said
+        and request.session.get(SESSION_KEY) == values
     ):
         return
     account = external_accounts.admit(identity)
     if request.user != account or not began_by(request, PROXY):
         logout(request)
         login(request, account, backend=PROXY)
-    request.session[SESSION_KEY] = said
+    request.session[SESSION_KEY] = values

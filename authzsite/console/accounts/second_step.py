@@ -79,15 +79,15 @@ def second_step(request: Request) -> HttpResponse:
     if account is None:
         request.session.pop(PENDING, None)
         return sign_in_page(request, SignInForm(), next_="", refusal=_("Sign in again."), status=403)
-    known = second_factors.held(account)
-    form = FactorForm(request, account, sets_up=not known)
+    factors = second_factors.held(account)
+    form = FactorForm(request, account, sets_up=not factors)
     if request.method != "POST":
         return _show(request, form)
-    problem = form.add(Actor(account.principal, "console")) if not known else prove(request, account)
+    problem = form.add(Actor(account.principal, "console")) if not factors else prove(request, account)
     if problem:
         return _show(request, form, problem, status=429 if problem == str(TOO_MANY) else 422)
     del request.session[PENDING]
-    if not known:
+    if not factors:
         proofs.show_codes(request)
     return _enter(request, account, waiting["next"], waiting["kept"])
 

@@ -66,7 +66,7 @@ class ServiceAccess:
 
     def actions(self) -> list[Action]:
         number, locked = [self.service.pk], "" if self.runs_the_site else ADMIN
-        told = [
+        links = [
             Action(_("Its access"), reverse("console:person", args=number), "plain"),
             Action(
                 _("Set who is responsible"), reverse("console:service_keeper", args=number), reason=locked
@@ -74,8 +74,8 @@ class ServiceAccess:
         ]
         if self.enabled:
             url = reverse("console:service_disable", args=number)
-            told.append(Action(_("Disable"), url, "danger", reason=locked))
-        return told
+            links.append(Action(_("Disable"), url, "danger", reason=locked))
+        return links
 
     def facts(self) -> Facts:
         keeper = self.keeper
@@ -99,10 +99,10 @@ class ServiceAccess:
 def _service(request: Request, id: int) -> ServiceAccess:
     """The service account; not found for who neither keeps it nor runs the site."""
     asker = asker_of(request)
-    found = Principal.objects.filter(pk=id, kind=Principal.Kind.SERVICE).first()
-    if found is None or not site_permissions.ask_keeper(asker, found):
+    service = Principal.objects.filter(pk=id, kind=Principal.Kind.SERVICE).first()
+    if service is None or not site_permissions.ask_keeper(asker, service):
         raise Http404
-    return ServiceAccess(found, asker)
+    return ServiceAccess(service, asker)
 
 
 @never_cache

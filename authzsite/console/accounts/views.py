@@ -80,8 +80,8 @@ def account_list(request: Request) -> HttpResponse:
     """Accounts by name; who runs the site; realms that nobody can run any more."""
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
-    found = _page(kind, text, after)
-    rows = _lines(found, kind)
+    account_page = _page(kind, text, after)
+    rows = _lines(account_page, kind)
     context = {
         "heading": _("Accounts"),
         "lead": _("People who can sign in, and programs with their own accounts."),
@@ -93,7 +93,7 @@ def account_list(request: Request) -> HttpResponse:
         "kind": kind,
         "toggles": _toggles(kind, text),
         "rows": rows,
-        "pager": found.pager(
+        "pager": account_page.pager(
             page_bounds(rows[0].who.name, rows[-1].who.name) if rows else "",
             lambda after: _url(text, kind, after),
             reverse("console:accounts_csv") + _url(text, kind),
@@ -112,8 +112,8 @@ def asked_in(request: Request) -> tuple[str, str]:
 
 
 def _url(text: str, kind: str, after: int = 0) -> str:
-    asked = {"q": text, "kind": kind, "after": after}
-    return "?" + urlencode({name: value for name, value in asked.items() if value})
+    query = {"q": text, "kind": kind, "after": after}
+    return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
 def _people(text: str) -> QuerySet[User]:
@@ -132,8 +132,8 @@ def _services(text: str) -> QuerySet[Principal]:
 def _unkept(rows: QuerySet[Principal]) -> QuerySet[Principal]:
     """Those for whom nobody answers who can still sign in."""
     kept = dict(Keeping.objects.open().values_list("service", "keeper"))
-    here = able(set(kept.values()))
-    return rows.exclude(pk__in=[service for service, keeper in kept.items() if keeper in here])
+    able_people = able(set(kept.values()))
+    return rows.exclude(pk__in=[service for service, keeper in kept.items() if keeper in able_people])
 
 
 def _toggles(kind: str, text: str) -> tuple[Toggle, ...]:
@@ -180,10 +180,10 @@ def _page(kind: str, text: str, after: int | None) -> KeysetPage[Any]:
     return keyset_page(people_of(kind, text), ("username",), after, LISTED)
 
 
-def _lines(found: KeysetPage[Any], kind: str) -> list[AccountRow]:
+def _lines(account_page: KeysetPage[Any], kind: str) -> list[AccountRow]:
     if kind in ("services", "unkept"):
-        return _service_lines(found.rows)
-    return [_person_line(row) for row in found.rows]
+        return _service_lines(account_page.rows)
+    return [_person_line(row) for row in account_page.rows]
 
 
 def _tokens(principal: str) -> Exists:
@@ -231,14 +231,14 @@ def programs(rows: list[Principal]) -> list[Program]:
         User.objects.filter(principal__in=numbers, is_active=False).values_list("principal", flat=True)
     )
     good = set(Principal.objects.filter(_tokens("pk"), pk__in=numbers).values_list("pk", flat=True))
-    here = able({item.pk for item in keepers.values()})
-    told = []
+    able_people = able({item.pk for item in keepers.values()})
+    programs_ = []
     for row in rows:
         keeper = keepers.get(row.pk)
-        answered = keeper is not None and keeper.pk in here
+        answered = keeper is not None and keeper.pk in able_people
         state = service_state(enabled=row.pk not in closed, answered=answered)
-        told.append(Program(row, keeper, row.pk in good, state))
-    return told
+        programs_.append(Program(row, keeper, row.pk in good, state))
+    return programs_
 
 
 def _service_lines(rows: list[Principal]) -> list[AccountRow]:
@@ -259,17 +259,19 @@ def service_state(*, enabled: bool, answered: bool) -> State:
 
 def _admins() -> list[dict[str, Any]]:
     """Each name in the variable, with what is known of it."""
-    known = {item.name: item for item in site_admins.named()}
-    rows = User.objects.filter(username__in=known).select_related("principal")
+    admins = {item.name: item for item in site_admins.named()}
+    rows = User.objects.filter(username__in=admins).select_related("principal")
     accounts_ = {row.username: row for row in rows}
-    told = []
+    admin_rows = []
     for name in sorted(settings.LAKEWARDEN_SERVICE_ADMINS):
-        account, one = accounts_.get(name), known.get(name)
+        account, principal = accounts_.get(name), admins.get(name)
         url = reverse("console:account", args=[account.pk]) if account else ""
-        face = Face("person", words.initials(one.label if one else name))
+        face = Face("person", words.initials(principal.label if principal else name))
         state = state_of(account) if account else State("unknown", _("No account of that name"))
-        told.append({"who": Who(one.label if one else name, face, name, url), "state": state})
-    return told
+        admin_rows.append(
+            {"who": Who(principal.label if principal else name, face, name, url), "state": state}
+        )
+    return admin_rows
 
 
 def _repairs() -> list[dict[str, Any]]:

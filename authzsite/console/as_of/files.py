@@ -46,13 +46,13 @@ def of_object(request: Request, id: int) -> HttpResponseBase:
     place = get_past_object_or_404(request, id)
     if (place.node.type in terms.ROOMS and not place.only_past) or not place.may_look:
         raise Http404
-    asked = as_of_objects.read(request)
-    if asked.then is None or asked.until is None or asked.problems:
+    query = as_of_objects.read(request)
+    if query.then is None or query.until is None or query.problems:
         return _back(request, "object_then", id)
-    live_history.must_be_live(place.node.realm_id, asked.then.revision)
+    live_history.must_be_live(place.node.realm_id, query.then.revision)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
     try:
-        head, lines = VIEWS[asked.view](place, asked.then, asked.until)
+        head, lines = VIEWS[query.view](place, query.then, query.until)
     except Invalid:
         return _back(request, "object_then", id)
     return csv_file.answer(f"access-{id}-then", head, lines)
@@ -96,15 +96,15 @@ def _changes(place: ObjectAccess, at: Past, until: Past) -> tuple[list[str], Lin
 
 def _between(place: ObjectAccess, at: Past, until: Past) -> tuple[list[str], Lines]:
     head = ["object", "principal", "shown as", "could", "since", "since revision", "until", "until revision"]
-    found = compare.courses(place.node, at, until)
-    return head, (line for course in found for line in _spells(place, course))
+    courses = compare.courses(place.node, at, until)
+    return head, (line for course in courses for line in _spells(place, course))
 
 
 def _spells(place: ObjectAccess, course: Course) -> Lines:
-    told = [place.node.ref.id, course.principal, course.principal.label]
+    cells = [place.node.ref.id, course.principal, course.principal.label]
     for spell in course.spells:
         ended = _at(spell.until) if spell.until else ["", ""]
-        yield [*told, as_of_objects.could(spell.actions, place.node.type), *_at(spell.since), *ended]
+        yield [*cells, as_of_objects.could(spell.actions, place.node.type), *_at(spell.since), *ended]
 
 
 VIEWS = {as_of_objects.STATE: _state, "changes": _changes, "between": _between}
@@ -118,17 +118,17 @@ VIEWS = {as_of_objects.STATE: _state, "changes": _changes, "between": _between}
 def of_person(request: Request, id: int) -> HttpResponseBase:
     """What somebody reached then, or where that differs from another moment or another person."""
     seen = visit_person(request, id, "person_then")
-    asked = people.read(request, seen.circle)
-    rows = people.answered(asked, seen.circle, seen.person)
+    query = people.read(request, seen.circle)
+    rows = people.answered(query, seen.circle, seen.person)
     if rows is None:
         return _back(request, "person_then", id)
-    sides = people.comparison_headings(asked, seen.person)
+    sides = people.comparison_headings(query, seen.person)
     head = ["object", "type", "first", "first could"]
-    if not asked.compares:
+    if not query.compares:
         lines = ([row.node.ref.id, row.node.type, *sides, row.left] for row in rows)
         return csv_file.answer(f"reach-{id}-then", head, lines)
-    one, other = sides
-    both = ([row.node.ref.id, row.node.type, one, row.left, other, row.right, row.kind] for row in rows)
+    before, other = sides
+    both = ([row.node.ref.id, row.node.type, before, row.left, other, row.right, row.kind] for row in rows)
     head += ["second", "second could", "change"]
     return csv_file.answer(f"reach-{id}-compared", head, both)
 
@@ -160,6 +160,6 @@ def _held(seen: VisibleRole, at: Past) -> Lines:
 def _gave(seen: VisibleRole, at: Past) -> Lines:
     for node, rows in gave_then(seen, at):
         for effect in Effect.values:
-            told = rights(node, rows, effect)
-            if told:
-                yield [seen.node.name, *_at(at), node.ref.id, node.type, told, effect]
+            words = rights(node, rows, effect)
+            if words:
+                yield [seen.node.name, *_at(at), node.ref.id, node.type, words, effect]

@@ -104,8 +104,8 @@ def read(request: Request) -> AsOfQuery:
     then, until = moment_of(at), moment_of(to) if to else revisions.latest()
     problems = {
         name: _("Enter a day, a day with a time, or an existing revision.")
-        for name, text, found in (("at", at, then), ("to", to, until))
-        if text and found is None
+        for name, text, moment in (("at", at, then), ("to", to, until))
+        if text and moment is None
     }
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
         problems["to"] = _("The later moment must not be before the earlier one.")
@@ -114,14 +114,14 @@ def read(request: Request) -> AsOfQuery:
     return AsOfQuery(at, to, view if view in dict(VIEWS) else usual, then, until, problems, skipped)
 
 
-def _with_a_first_date(asked: AsOfQuery, place: ObjectAccess) -> AsOfQuery:
+def _with_a_first_date(query: AsOfQuery, place: ObjectAccess) -> AsOfQuery:
     """Without a date a month ago beside now, where the live history reaches back so far."""
-    if asked.at or asked.to:
-        return asked
+    if query.at or query.to:
+        return query
     if (first := a_month_ago([place.node.realm_id])) is None:
-        return asked
+        return query
     day, then = first
-    return replace(asked, at=day, then=then, view="changes")
+    return replace(query, at=day, then=then, view="changes")
 
 
 def a_month_ago(realms: Iterable[int]) -> tuple[str, Past] | None:
@@ -137,8 +137,8 @@ def moment_of(text: str) -> Past | None:
     """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
     if text.isascii() and text.isdigit() and len(text) < 18:
         return revisions.at_revision(int(text))
-    found = revisions.moment_in(text, whole=True)
-    return revisions.at_moment(min(found, timezone.now())) if found else None
+    moment = revisions.moment_in(text, whole=True)
+    return revisions.at_moment(min(moment, timezone.now())) if moment else None
 
 
 @reads
@@ -155,17 +155,17 @@ def object_as_of(request: Request, id: int) -> HttpResponse:
             _("People who may grant it can see it: %(owner_words)s.") % {"owner_words": head.owner_words()},
         )
         return _page(request, head, {"hidden": hidden})
-    asked = _with_a_first_date(read(request), place)
+    query = _with_a_first_date(read(request), place)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
     may = duties.has(place.asker, EXPORT, place.node)
     form = {
-        "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
+        "views": [Toggle(label, query.url(show=code), code == query.view) for code, label in VIEWS],
         "zone": words.zone(),
         "evidence": reverse("console:object_evidence", args=[place.node.id]),
         "form": EvidenceForm(),
         "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
     }
-    return _page(request, head, {"asked": asked, **form, **_answer(asked, place)})
+    return _page(request, head, {"asked": query, **form, **_answer(query, place)})
 
 
 def _page(
@@ -185,9 +185,9 @@ def _page(
 
 def _whom_to_ask(node: Node) -> str:
     """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
-    found = {item.holder: None for item in duties.duties_along(node) if item.duty == EXPORT}
-    if found:
-        who = words.listed([terms.principal_name(item) for item in found], 3)
+    holders = {item.holder: None for item in duties.duties_along(node) if item.duty == EXPORT}
+    if holders:
+        who = words.listed([terms.principal_name(item) for item in holders], 3)
         return _("Only people with the duty to export the history here can export evidence: %(who)s.") % {
             "who": who
         }
@@ -202,26 +202,26 @@ def _whom_to_ask(node: Node) -> str:
     }
 
 
-def _answer(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
+def _answer(query: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
-    if asked.then is None or asked.until is None or asked.problems:
+    if query.then is None or query.until is None or query.problems:
         return {}
-    live_history.must_be_live(node.realm_id, asked.then.revision)
+    live_history.must_be_live(node.realm_id, query.then.revision)
     views = {"changes": _changes, "between": _between}
-    answer = views.get(asked.view, _state)(asked, asked.then, asked.until, place)
+    answer = views.get(query.view, _state)(query, query.then, query.until, place)
     if "pager" in answer:
-        sheet = reverse("console:object_then_csv", args=[node.id]) + asked.url()
+        sheet = reverse("console:object_then_csv", args=[node.id]) + query.url()
         answer["pager"] = replace(answer["pager"], csv=sheet)
-    return {"past": _said(asked), **answer}
+    return {"past": _moment_note(query), **answer}
 
 
-def _said(asked: AsOfQuery) -> Note:
-    then, until = asked.then, asked.until
+def _moment_note(query: AsOfQuery) -> Note:
+    then, until = query.then, query.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
     values = {"moment": words.moment(then.moment), "revision": words.number(then.revision)}
-    if asked.view != STATE:
+    if query.view != STATE:
         values |= {
-            "end": words.moment(until.moment) if asked.to else _("now"),
+            "end": words.moment(until.moment) if query.to else _("now"),
             "last": words.number(until.revision),
         }
         text = _("%(moment)s, revision %(revision)s to %(end)s, revision %(last)s") % values
@@ -230,7 +230,7 @@ def _said(asked: AsOfQuery) -> Note:
     return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
 
 
-def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
+def _state(query: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     was = node_at(node.id, then.revision)
     if was is None:
@@ -240,9 +240,9 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
             )
         }
     access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
-    found, way = reached_by(access), was.lineage
+    access_path, way = reached_by(access), was.lineage
     open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
-    people = words.count(len(found), "person", "people")
+    people = words.count(len(access_path), "person", "people")
     text = _("%(people)s had access.") % {"people": people}
     if was.ref != node.ref:
         names = {"people": people, "full_name": was.ref.full_name}
@@ -251,9 +251,9 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
         "rows": [
             PersonThen(_who(person), *had_by(access, person, open_))
-            for person in found[asked.after : asked.after + SHOWN]
+            for person in access_path[query.after : query.after + SHOWN]
         ],
-        "pager": _pager(asked, text, len(found)),
+        "pager": _pager(query, text, len(access_path)),
         "empty": Empty(_("Nobody had access then"), _("No rule on it or a parent gave anyone access.")),
     }
 
@@ -261,8 +261,8 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
 def reached_by(access: AccessMap) -> list[Principal]:
     """Those whom some rule reached, or who could do something without one, by name."""
     had = ((person, access.access_of(person)) for person in access.people.values())
-    reached = (one for one, its in had if its.paths or its.can)
-    return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
+    reached = (principal for principal, its in had if its.paths or its.can)
+    return sorted(reached, key=lambda person: (person.label.casefold(), person.pk))
 
 
 def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) -> tuple[str, tuple[Path, ...]]:
@@ -273,19 +273,21 @@ def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) ->
     return terms.can(had.can, was.type, owns=had.owns), how
 
 
-def _pager(asked: AsOfQuery, text: str, many: int) -> Pager:
-    following = asked.after + SHOWN
-    next_ = asked.url(after=following) if following < many else ""
-    return Pager(text, asked.url() if asked.after else "", next_)
+def _pager(query: AsOfQuery, text: str, many: int) -> Pager:
+    following = query.after + SHOWN
+    next_ = query.url(after=following) if following < many else ""
+    return Pager(text, query.url() if query.after else "", next_)
 
 
-def _changes(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
+def _changes(query: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
-    found = compare.differences(node.id, then, until)
-    lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
+    changes = compare.differences(node.id, then, until)
+    lines = tuple(_line(row, node.type) for row in changes[query.after : query.after + SHOWN])
     return {
         "diff": Diff(lines) if lines else None,
-        "pager": _pager(asked, f"{words.count(len(found), 'person differs', 'people differ')}.", len(found)),
+        "pager": _pager(
+            query, f"{words.count(len(changes), 'person differs', 'people differ')}.", len(changes)
+        ),
         "empty": Empty(_("No access differs"), _("Someone may have had it for a while in between.")),
     }
 
@@ -297,11 +299,11 @@ def could(actions: Collection[str], type_: str) -> str:
 def _line(row: Difference, type_: str) -> DiffLine:
     before, after = (could(actions, type_) for actions in (row.before, row.after))
     kind = {"gain": "gain", "lose": "lose"}.get(row.kind, "change")
-    told = {
+    sentences = {
         "gain": _("has gained %(after)s") % {"after": terms.lower(after)},
         "lose": _("has lost %(before)s") % {"before": terms.lower(before)},
     }
-    text = told.get(
+    text = sentences.get(
         row.kind,
         _("could %(before)s, now can %(after)s")
         % {"before": terms.lower(before), "after": terms.lower(after)},
@@ -309,32 +311,36 @@ def _line(row: Difference, type_: str) -> DiffLine:
     return DiffLine(kind, row.principal.label, text)
 
 
-def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
+def _between(query: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     try:
-        found = compare.courses(node, then, until)
+        courses = compare.courses(node, then, until)
     except Invalid as problem:
         return {"empty": Empty(_("That time is too long"), f"{problem}.")}
-    times = [row for course in found for row in _times(course, node.type)]
+    times = [row for course in courses for row in _times(course, node.type)]
     action = "use" if node.type in terms.CONTAINERS else "read"
-    text = _("%(people)s had access at some time.") % {"people": words.count(len(found), "person", "people")}
+    text = _("%(people)s had access at some time.") % {
+        "people": words.count(len(courses), "person", "people")
+    }
     return {
         "chart": line(
             _("People who could use it") if action == "use" else _("People who could read it"),
-            list(_numbers(found, action, then, until)),
+            list(_numbers(courses, action, then, until)),
         ),
-        "times": times[asked.after : asked.after + SHOWN],
-        "pager": _pager(asked, text, len(times)),
+        "times": times[query.after : query.after + SHOWN],
+        "pager": _pager(query, text, len(times)),
         "empty": Empty(
             _("Nobody had access in that time"), _("No rule on it or a parent gave anyone access.")
         ),
     }
 
 
-def _numbers(found: Iterable[Course], action: str, then: Past, until: Past) -> Iterator[tuple[datetime, int]]:
+def _numbers(
+    courses: Iterable[Course], action: str, then: Past, until: Past
+) -> Iterator[tuple[datetime, int]]:
     """How many people and service accounts could do it, from each moment at which that changed."""
     turns: Counter[datetime] = Counter()
-    for spell in (spell for course in found for spell in course.spells if action in spell.actions):
+    for spell in (spell for course in courses for spell in course.spells if action in spell.actions):
         turns[spell.since.moment] += 1
         if spell.until is not None:
             turns[spell.until.moment] -= 1
@@ -430,8 +436,8 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     access_log.looked(place.asker, "evidence", place.node, via="console")
     name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
     content, reach = io.BytesIO(), duties.held(place.asker, EXPORT)
-    asked = form.cleaned_data
-    question = Question(was, then, asked["person"], asked["sample"], asked["seed"], reach)
+    cleaned = form.cleaned_data
+    question = Question(was, then, cleaned["person"], cleaned["sample"], cleaned["seed"], reach)
     evidence.write(content, question, name=name)
     response = HttpResponse(content.getvalue(), content_type="application/zip")
     safe = "".join(

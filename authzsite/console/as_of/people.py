@@ -56,8 +56,8 @@ class ReachThen(PersonReach):
     @cached_property
     def places(self) -> dict[int, Node]:
         keys = {rule.object for _, rule in self.rules if isinstance(rule.object, int)}
-        found = nodes_at(keys, self.past.revision)
-        return {key: one for key, one in found.items() if self.circle.sees(self.person, one)}
+        nodes = nodes_at(keys, self.past.revision)
+        return {key: node for key, node in nodes.items() if self.circle.sees(self.person, node)}
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     meant = circle.meant(of) if of else []
     other = meant[0] if len(meant) == 1 else None
     wrong = gettext("Enter a day, a day with a time, or an existing revision.")
-    problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
+    problems = {name: wrong for name, moment in (("at", left), ("to", right)) if moment is None}
     if of and other is None:
         problems["of"] = unknown_words(of, meant)
     skipped = number_in(request.GET.get("after", "")) or 0
@@ -132,50 +132,50 @@ def _with_a_first_date(asked: AsOfQuery, circle: VisiblePrincipals) -> AsOfQuery
 def person_as_of(request: Request, id: int) -> HttpResponse:
     """The Past tab of a person."""
     seen = get_person_or_404(request, id, "person_then")
-    asked = _with_a_first_date(read(request, seen.circle), seen.circle)
-    context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
+    query = _with_a_first_date(read(request, seen.circle), seen.circle)
+    context = {"asked": query, "zone": words.zone(), **_answer(query, seen.circle, seen.person)}
     return seen.page(request, "console/people/person_as_of.html", context)
 
 
-def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> dict[str, Any]:
-    rows = answered(asked, circle, person)
+def _answer(query: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> dict[str, Any]:
+    rows = answered(query, circle, person)
     if rows is None:
         return {}
-    sheet = reverse("console:person_then_csv", args=[person.pk]) + asked.url()
-    shown = rows[asked.after : asked.after + SHOWN]
+    sheet = reverse("console:person_then_csv", args=[person.pk]) + query.url()
+    shown = rows[query.after : query.after + SHOWN]
     open_ = leading(circle.asker, circle.sight, (row.node.lineage for row in shown))
     many = len(rows)
-    following = asked.after + SHOWN
-    what = (gettext("object differs"), gettext("objects differ")) if asked.compares else ("object", "objects")
-    next_ = asked.url(after=following) if following < many else ""
-    pager = Pager(words.count(many, *what), asked.url() if asked.after else "", next_)
+    following = query.after + SHOWN
+    what = (gettext("object differs"), gettext("objects differ")) if query.compares else ("object", "objects")
+    next_ = query.url(after=following) if following < many else ""
+    pager = Pager(words.count(many, *what), query.url() if query.after else "", next_)
     return {
-        "past": _said(asked, person),
-        "chart": _chart(asked, circle, person),
+        "past": _moment_note(query, person),
+        "chart": _chart(query, circle, person),
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
-        "heads": comparison_headings(asked, person),
+        "heads": comparison_headings(query, person),
         "pager": replace(pager, csv=sheet),
         "empty": Empty(gettext("No difference"), gettext("Both have the same access, as far as you can see."))
-        if asked.compares
+        if query.compares
         else Empty(gettext("No access then"), gettext("No rule that you can see gave access.")),
     }
 
 
-def _chart(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> GrowthChart | None:
+def _chart(query: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> GrowthChart | None:
     """On how many objects somebody had rights, in steps, between the two moments; of one person alone."""
-    since, until = asked.left, asked.right
-    if asked.of or asked.after or since is None or until is None or until.moment <= since.moment:
+    since, until = query.left, query.right
+    if query.of or query.after or since is None or until is None or until.moment <= since.moment:
         return None
     turns = compare.turning_points_of(person, circle.realms, since, until)
-    told = _evenly(turns, STEPS)
+    points = _evenly(turns, STEPS)
     title = gettext("Objects with rights")
-    if len(told) < len(turns):
+    if len(points) < len(turns):
         title = gettext("Objects with rights, at %(told)s of %(turns)s changes") % {
-            "told": words.number(len(told)),
+            "told": words.number(len(points)),
             "turns": words.number(len(turns)),
         }
-    counts = rights_over_time(circle, person, told)
-    return line(title, [(past.moment, many) for past, many in zip(told, counts, strict=True)])
+    counts = rights_over_time(circle, person, points)
+    return line(title, [(past.moment, many) for past, many in zip(points, counts, strict=True)])
 
 
 def rights_over_time(circle: VisiblePrincipals, person: Principal, states: Sequence[Past]) -> list[int]:
@@ -185,8 +185,8 @@ def rights_over_time(circle: VisiblePrincipals, person: Principal, states: Seque
     """
     revisions_of = [past.revision for past in states]
     span = {"first": min(revisions_of), "last": max(revisions_of)}
-    known = [PastFacts.read(person, realm, **span) for realm in circle.realms]
-    given = [{key for facts in known for key in _given(facts, past)} for past in states]
+    past_facts = [PastFacts.read(person, realm, **span) for realm in circle.realms]
+    given = [{key for facts in past_facts for key in _given(facts, past)} for past in states]
     places = PastPlaces.read({key for keys in given for key in keys}, **span)
     return [
         sum(key in keys and circle.sees_place(person, way) for key, way in places.at(past.revision).items())
@@ -217,13 +217,13 @@ def answered(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> 
     if not asked.compares:
         return [ReachRow(item.node, item.words) for item in left.all]
     # every object on which the two differ, by name
-    one, two = (
+    first, two = (
         {reached.node.id: reached for reached in side.all}
         for side in (left, ReachThen(circle, asked.other or person, past=asked.right))
     )
-    found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
+    rows = [_row(first.get(key), two.get(key)) for key in {**first, **two}]
     return sorted(
-        (row for row in found if row.left != row.right), key=lambda row: (row.node.names, row.node.type)
+        (row for row in rows if row.left != row.right), key=lambda row: (row.node.names, row.node.type)
     )
 
 
@@ -232,14 +232,14 @@ def _row(left: Reached | None, right: Reached | None) -> ReachRow:
     assert reached is not None  # noqa: S101 - one of the two names the object
     kind = "gain" if left is None else "lose" if right is None else "change"
     sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
-    one, other = (side.words if side else gettext("Nothing") for side in (left, right))
-    return ReachRow(reached.node, one, other, kind, sign)
+    before, other = (side.words if side else gettext("Nothing") for side in (left, right))
+    return ReachRow(reached.node, before, other, kind, sign)
 
 
-def _said(asked: AsOfQuery, person: Principal) -> Note:
-    text = "; ".join(comparison_headings(asked, person))
+def _moment_note(query: AsOfQuery, person: Principal) -> Note:
+    text = "; ".join(comparison_headings(query, person))
     return Note(
-        "warn", gettext("This is the past") if asked.at or asked.to else gettext("Compare two people"), text
+        "warn", gettext("This is the past") if query.at or query.to else gettext("Compare two people"), text
     )
 
 

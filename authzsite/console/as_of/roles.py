@@ -87,7 +87,7 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
         context |= {
-            "past": _said(then),
+            "past": _moment_note(then),
             "gave": _gave_beside(seen, then),
             "held": _held_beside(seen, then),
         }
@@ -95,7 +95,7 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
     return page(request, "console/roles/as_of.html", context, section="roles", realm=seen.node.realm)
 
 
-def _said(then: Past) -> Note:
+def _moment_note(then: Past) -> Note:
     text = _("%(moment)s, revision %(revision)s") % {
         "moment": words.moment(then.moment),
         "revision": words.number(then.revision),
@@ -112,7 +112,7 @@ def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:
     places = nodes_at(rows, then.revision).values()
     sight = history.sight(seen.place.asker, [seen.root])
     shown = (place for place in places if _may_know(seen, sight, place))
-    return [(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
+    return [(node, rows[node.id]) for node in sorted(shown, key=lambda item: (item.names, item.type))]
 
 
 def _may_know(seen: VisibleRole, sight: Sight, node: Node) -> bool:

@@ -41,18 +41,18 @@ class CatalogList:
 
     @cached_property
     def text(self) -> str:
-        asked = self.data.get("q", "").strip()[:LONGEST]
-        return asked.replace("\0", "\N{SYMBOL FOR NULL}")
+        typed = self.data.get("q", "").strip()[:LONGEST]
+        return typed.replace("\0", "\N{SYMBOL FOR NULL}")
 
     @cached_property
     def type(self) -> str:
-        asked = self.data.get("type", "")
-        return asked if asked in shown_types(self.place.node) else ""
+        typed = self.data.get("type", "")
+        return typed if typed in shown_types(self.place.node) else ""
 
     @cached_property
     def how(self) -> str:
-        asked = self.data.get("how", "")
-        return asked if asked in dict(HOW) else ""
+        typed = self.data.get("how", "")
+        return typed if typed in dict(HOW) else ""
 
     @property
     def filtered(self) -> bool:
@@ -119,18 +119,20 @@ class CatalogList:
         """The bars to jump by, where there is more than a page."""
         if self.count <= SHOWN:
             return None
-        beyond = sorted(set(self.by_letter) - set(ALPHABET), key=lambda one: -self.by_letter[one])[:OTHERS]
+        beyond = sorted(set(self.by_letter) - set(ALPHABET), key=lambda letter: -self.by_letter[letter])[
+            :OTHERS
+        ]
         tallest = max(self.by_letter.values())
-        here = self.shown[0].name[:1].upper() if self.shown else ""
-        drawn = (self._letter(item, tallest, here) for item in sorted([*ALPHABET, *beyond]))
+        current = self.shown[0].name[:1].upper() if self.shown else ""
+        drawn = (self._letter(item, tallest, current) for item in sorted([*ALPHABET, *beyond]))
         return Letters(tuple(drawn))
 
-    def _letter(self, letter: str, tallest: int, here: str) -> Letter:
+    def _letter(self, letter: str, tallest: int, current: str) -> Letter:
         many = self.by_letter.get(letter, 0)
         height = max(2, round(TALL * many / tallest)) if many else 0
         url = self.url(**{"from": letter}) if many else ""
-        told = words.count(many, "name")
-        return Letter(letter, told, url, height, TALL - height, letter == here)
+        label = words.count(many, "name")
+        return Letter(letter, label, url, height, TALL - height, letter == current)
 
     def toggles(self) -> Iterable[Toggle]:
         kinds = [type_ for type_ in shown_types(self.place.node) if type_ in ("schema", "table", "view")]

@@ -65,22 +65,22 @@ def tree(place: ObjectAccess, count: int | None = None) -> Nodes:
 
 
 def _branch(
-    place: ObjectAccess, chain: Sequence[Node], depth: int, at: int, of: int, known: int | None
+    place: ObjectAccess, chain: Sequence[Node], depth: int, at: int, of: int, known_count: int | None
 ) -> Leaf:
     node = chain[depth]
     below = chain[depth + 1] if depth + 1 < len(chain) else None
     rows = inside(ObjectAccess(place.asker, node, place.slice, place.now))
-    found = list(rows[:SHOWN])
-    count = rows.count() if below or known is None else known
-    if below and below.id not in {row.securable_id for row in found}:
-        found = [*found, Placement.objects.open().get(securable=below.id)]
+    rows_ = list(rows[:SHOWN])
+    count = rows.count() if below or known_count is None else known_count
+    if below and below.id not in {row.securable_id for row in rows_}:
+        rows_ = [*rows_, Placement.objects.open().get(securable=below.id)]
     leaves = tuple(
-        _branch(place, chain, depth + 1, place_, count, known)
+        _branch(place, chain, depth + 1, place_, count, known_count)
         if below and row.securable_id == below.id
         else leaf(row.securable_id, row.name, row.type, depth + 2, place_, count)
-        for place_, row in enumerate(found, 1)
+        for place_, row in enumerate(rows_, 1)
     )
-    last = found[SHOWN - 1] if count > SHOWN else None
+    last = rows_[SHOWN - 1] if count > SHOWN else None
     return Leaf(
         id=f"n{node.id}",
         name=node.name,
@@ -106,8 +106,8 @@ def leaf(id_: int, name: str, type_: str, level: int, at: int, of: int) -> Leaf:
 
 
 def _more(id_: int, last: Placement, level: int, at: int) -> str:
-    asked = {"level": level, "after": mark_of(last), "at": at}
-    return f"{reverse('console:nodes', args=[id_])}?{urlencode(asked)}"
+    query = {"level": level, "after": mark_of(last), "at": at}
+    return f"{reverse('console:nodes', args=[id_])}?{urlencode(query)}"
 
 
 @reads
@@ -118,12 +118,12 @@ def nodes(request: Request, id: int) -> HttpResponse:
     level, at = number_in(request.GET.get("level", "")) or 2, number_in(request.GET.get("at", "")) or 0
     rows = inside(place)
     count = rows.count()
-    found = list(rows.filter(after(request.GET.get("after", "")))[: SHOWN + 1])
+    rows_ = list(rows.filter(after(request.GET.get("after", "")))[: SHOWN + 1])
     leaves = tuple(
         leaf(row.securable_id, row.name, row.type, level, at + n, count)
-        for n, row in enumerate(found[:SHOWN], 1)
+        for n, row in enumerate(rows_[:SHOWN], 1)
     )
-    last = found[SHOWN - 1] if len(found) > SHOWN else None
+    last = rows_[SHOWN - 1] if len(rows_) > SHOWN else None
     more = _more(id, last, level, at + SHOWN) if last else ""
     shown = Nodes(
         leaves,

@@ -120,7 +120,9 @@ def top(request: Request) -> HttpResponse:
 
 
 def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
-    leaves = tuple(leaf(one.id, one.name, one.type, 1, at, len(realms)) for at, one in enumerate(realms, 1))
+    leaves = tuple(
+        leaf(realm.id, realm.name, realm.type, 1, at, len(realms)) for at, realm in enumerate(realms, 1)
+    )
     return Nodes(leaves)
 
 
@@ -271,9 +273,9 @@ def _facts(place: ObjectAccess, level: str, owner: Principal | None) -> Iterable
     yield Fact(_("Owner"), owner.label, note=note) if owner else Fact(_("Owner"), _("No owner"))
     able = [name for name in ("use", "drop", "grant") if place.may(name)]
     yield Fact(_("You can"), terms.can(able, place.node.type, owns="drop" in able))
-    there = behind(place.node)
-    if there:
-        yield Fact(_("In %(system)s") % {"system": there.system}, state=there.state())
+    backend_state = behind(place.node)
+    if backend_state:
+        yield Fact(_("In %(system)s") % {"system": backend_state.system}, state=backend_state.state())
 
 
 @reads

@@ -57,8 +57,8 @@ class InstanceContext:
     @cached_property
     def comes_down(self) -> bool:
         """Whether rights on what is above count below."""
-        asked = patterns.law_of(self.root).test("READ", "dataset")
-        return asked is not None and len(asked.levels) > 1
+        test = patterns.law_of(self.root).test("READ", "dataset")
+        return test is not None and len(test.levels) > 1
 
     @cached_property
     def instance(self) -> Instance:
@@ -80,7 +80,7 @@ class InstanceContext:
     def actions(self) -> dict[str, str]:
         """The actions that can be given, and what they are called."""
         law = dialects.get(self.root.kind)
-        return {code: gettext(known.label) for code, known in law.privileges.items()}
+        return {code: gettext(privilege.label) for code, privilege in law.privileges.items()}
 
     def labels(self, codes: Iterable[str]) -> str:
         """Read, Write and Administer, in the law's own order."""
@@ -111,10 +111,10 @@ class InstanceContext:
     def entities(self, rows: Iterable[Placement]) -> list[Node]:
         """Those of some entities that exist for the viewer; who may look sees all.  Two queries."""
         keys = [row.securable_id for row in rows]
-        there = nodes(keys)
-        found = [there[key] for key in keys if key in there]
+        by_id = nodes(keys)
+        entities = [by_id[key] for key in keys if key in by_id]
         slice_, now = self.place.slice, self.place.now
-        return [item for item in found if self.looks or ask.may_see(slice_, item, now=now)]
+        return [item for item in entities if self.looks or ask.may_see(slice_, item, now=now)]
 
     def sees(self, target: Authorizable) -> bool:
         """Whether a name may be spoken of to the viewer."""
@@ -147,11 +147,11 @@ class InstanceContext:
         return gettext("%(who)s, and administrators of %(what)s") % {"who": who, "what": what}
 
     def no_grant(self, what: str = "it") -> Reason | None:
-        told = gettext("Who may do what on %(what)s is decided by %(what2)s.") % {
+        reason = gettext("Who may do what on %(what)s is decided by %(what2)s.") % {
             "what": what,
             "what2": self.granting_words(what),
         }
-        return Reason("why-not-grant", told)
+        return Reason("why-not-grant", reason)
 
     def crumbs(self, *more: tuple[str, str]) -> Crumbs:
         return Crumbs(((self.root.name, self.url()), *more))
@@ -200,18 +200,18 @@ class PatternGrant:
 
 def held_on(desk: InstanceContext, rows: Iterable[Grant]) -> list[PatternGrant]:
     """The holders of some grants on one text, by name, each with all they have there."""
-    found: dict[tuple[str, int], list[Grant]] = {}
+    grants: dict[tuple[str, int], list[Grant]] = {}
     for row in rows:
-        found.setdefault(
+        grants.setdefault(
             ("role", row.role_id or 0) if row.role_id else ("who", row.holder_id or 0), []
         ).append(row)
     places = dict(
         Placement.objects.open()
-        .filter(securable__in=[key for kind, key in found if kind == "role"])
+        .filter(securable__in=[key for kind, key in grants if kind == "role"])
         .values_list("securable", "name")
     )
-    held = [_held(desk, some, places) for some in found.values()]
-    return sorted(held, key=lambda one: (one.who.note, one.who.name.casefold()))
+    held = [_held(desk, some, places) for some in grants.values()]
+    return sorted(held, key=lambda grant: (grant.who.note, grant.who.name.casefold()))
 
 
 def _held(desk: InstanceContext, rows: Sequence[Grant], roles: dict[int, str]) -> PatternGrant:
@@ -261,12 +261,12 @@ def reaches(desk: InstanceContext, texts: Sequence[str]) -> dict[str, MatchCount
         .annotate(Min("opened"))
     )
     targets = [patterns.named(desk.root, text) for text in texts]
-    asked = [(target, None) for target in targets]
-    asked += [(target, first.get(text)) for target, text in zip(targets, texts, strict=True)]
-    found = pattern_matches.counted(desk.root, asked)
+    questions = [(target, None) for target in targets]
+    questions += [(target, first.get(text)) for target, text in zip(targets, texts, strict=True)]
+    counts = pattern_matches.counted(desk.root, questions)
     return {
         text: MatchCounts(now, then if target.is_pattern else now, not target.is_pattern)
-        for text, target, now, then in zip(texts, targets, found, found[len(texts) :], strict=False)
+        for text, target, now, then in zip(texts, targets, counts, counts[len(texts) :], strict=False)
     }
 
 

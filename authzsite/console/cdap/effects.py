@@ -60,8 +60,8 @@ class PatternEffects:
         )
 
     def sum(self) -> str:
-        told = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
-        return f"{', '.join(told)}." if told else ""
+        parts = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
+        return f"{', '.join(parts)}." if parts else ""
 
     def diff(self) -> Diff:
         folds: dict[tuple[object, ...], list[Effect]] = {}

@@ -64,11 +64,11 @@ def asked_in(request: Request, desk: InstanceContext) -> EntityFilter:
 @login_required
 def entity_list(request: Request, id: int) -> HttpResponse:
     """What is in the instance, in a namespace or in an application."""
-    asked = asked_in(request, desk_at(request, id))
-    desk, node, inside, text = asked.desk, asked.node, asked.inside, asked.text
+    filter_ = asked_in(request, desk_at(request, id))
+    desk, node, inside, text = filter_.desk, filter_.node, filter_.inside, filter_.text
     start = number_in(request.GET.get("after", "")) or 0
-    window = list(asked.rows[start : start + SHOWN + 1])
-    more = asked.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
+    window = list(filter_.rows[start : start + SHOWN + 1])
+    more = filter_.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
     begun = f"dataset:{node.names[1]}." if inside else ""
     register = Action(
         _("Register an entity"), desk.url("cdap_register", **({"entity": begun} if begun else {}))
@@ -84,7 +84,7 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "inside": inside,
         "rows": [_row(desk, entity) for entity in desk.entities(window[:SHOWN])],
         "pager": Pager(
-            _("By kind and name"), asked.url() if start else "", more, asked.url("cdap_entities_csv")
+            _("By kind and name"), filter_.url() if start else "", more, filter_.url("cdap_entities_csv")
         ),
         "empty": _empty(node, text),
     }
@@ -94,10 +94,10 @@ def entity_list(request: Request, id: int) -> HttpResponse:
 def _container(desk: InstanceContext, text: str) -> Node:
     """The namespace or application of that name, which the viewer may see.  Raises Http404."""
     target = desk.named(text)
-    found = desk.entities(pattern_matches.entities(desk.root, target)[:1])
-    if target.is_pattern or target.type not in HOLDING or not found:
+    entities = desk.entities(pattern_matches.entities(desk.root, target)[:1])
+    if target.is_pattern or target.type not in HOLDING or not entities:
         raise Http404
-    return found[0]
+    return entities[0]
 
 
 def _way(desk: InstanceContext, node: Node) -> list[tuple[str, str]]:

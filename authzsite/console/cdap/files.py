@@ -42,11 +42,11 @@ def _names(names: Names) -> Iterator[list[object]]:
 @login_required
 def of_entities(request: Request, id: int) -> HttpResponseBase:
     """What is there and exists for the viewer, and what they may do with it."""
-    asked = asked_in(request, desk_at(request, id))
-    return csv_file.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
+    filter_ = asked_in(request, desk_at(request, id))
+    return csv_file.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(filter_))
 
 
-def _entities(asked: EntityFilter) -> Iterator[list[object]]:
-    for some in csv_file.chunks(asked.rows.iterator(csv_file.CHUNK)):
-        for entity in asked.desk.entities(some):
-            yield [text_of(entity), entity.type, able(asked.desk, entity)]
+def _entities(filter_: EntityFilter) -> Iterator[list[object]]:
+    for some in csv_file.chunks(filter_.rows.iterator(csv_file.CHUNK)):
+        for entity in filter_.desk.entities(some):
+            yield [text_of(entity), entity.type, able(filter_.desk, entity)]

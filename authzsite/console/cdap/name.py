@@ -91,31 +91,31 @@ class Name:
         node = ask.entity_node(self.desk.root, self.target)
         slice_, now = self.desk.place.slice, self.desk.place.now
         able = [code for code in self.desk.actions if ask.answer(slice_, code, node, now=now)]
-        found = [Fact(_("Kind"), terms.kind_of(self.target.type))]
+        facts = [Fact(_("Kind"), terms.kind_of(self.target.type))]
         if self.desk.looks or self.target.is_pattern:
             state = (
                 self.reach.state(noun_of(self.target))
                 if self.target.is_pattern or not self.reach.now
                 else State("ok", _("Yes"))
             )
-            found.append(Fact(_("Matches now") if self.target.is_pattern else _("There"), state=state))
+            facts.append(Fact(_("Matches now") if self.target.is_pattern else _("There"), state=state))
         if not self.target.is_pattern:
-            found.append(Fact(_("You may"), self.desk.labels(able) or _("Nothing")))
+            facts.append(Fact(_("You may"), self.desk.labels(able) or _("Nothing")))
         if self.reach.warning and self.reach.now:
-            found.append(Fact(_("When granted"), words.count(self.reach.then, noun_of(self.target))))
-        return Facts(tuple(found))
+            facts.append(Fact(_("When granted"), words.count(self.reach.then, noun_of(self.target))))
+        return Facts(tuple(facts))
 
     def warning(self) -> Note | None:
         if not self.held or not self.reach.warning:
             return None
         if self.reach.now:
             more = words.count(self.reach.now - self.reach.then, noun_of(self.target))
-            said = _("%(more)s added since it was first granted.") % {"more": more}
-            return Note("warn", said, _("Rights on this name count on those too."))
+            note = _("%(more)s added since it was first granted.") % {"more": more}
+            return Note("warn", note, _("Rights on this name count on those too."))
         if self.target.is_pattern:
             return Note("warn", _("It matches nothing now."), _("Later names that match are covered."))
-        told = _("A new entity of this name has these rights; revoke them if that is not intended.")
-        return Note("warn", _("There is no such entity."), told)
+        text = _("A new entity of this name has these rights; revoke them if that is not intended.")
+        return Note("warn", _("There is no such entity."), text)
 
     def rows(self) -> list[HolderRow]:
         moments = timeline.moments_of({item.since for item in self.held})

@@ -140,9 +140,9 @@ class DeleteEntityView(EntityChangeView):
         return Plan(diff=Diff((DiffLine("lose", str(self.entity), _("no longer exists"), later),)))
 
     def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
-        there = entities.found(self.desk.root, self.entity)
-        if there is not None:
-            yield self.desk.root, [DropObject(there)]
+        node = entities.found(self.desk.root, self.entity)
+        if node is not None:
+            yield self.desk.root, [DropObject(node)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> int:
         return entities.delete(self.desk.root, self.entity, by=actor, reason=form.cleaned_data["reason"])
@@ -169,5 +169,5 @@ class DeleteEntityView(EntityChangeView):
 def may_delete(desk: InstanceContext, entity: Authorizable) -> bool:
     """Whether the viewer may delete an entity that is there."""
     node = ask.entity_node(desk.root, entity)
-    there = entities.found(desk.root, entity)
-    return there is not None and bool(ask.answer(desk.place.slice, "drop", node, now=desk.place.now))
+    entity_node = entities.found(desk.root, entity)
+    return entity_node is not None and bool(ask.answer(desk.place.slice, "drop", node, now=desk.place.now))

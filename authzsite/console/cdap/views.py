@@ -89,8 +89,8 @@ class Names:
         return self.desk.url(**self._asked(**changed)) or "?"
 
     def _asked(self, **changed: str) -> dict[str, str]:
-        asked = {"q": self.text, "s": "lost" if self.lost else "", **changed}
-        return {name: value for name, value in asked.items() if value}
+        query = {"q": self.text, "s": "lost" if self.lost else "", **changed}
+        return {name: value for name, value in query.items() if value}
 
     def toggles(self) -> tuple[Toggle, ...]:
         return (
@@ -151,7 +151,7 @@ def _facts(desk: InstanceContext) -> Facts:
     settings = desk.realm.settings
     who = desk.administrator
     switched = mode_of(desk.root.realm_id) == Mode.Choice.ON and settings.get("authentication") != "off"
-    found = [
+    facts = [
         Fact(_("Rules"), _("CDAP %(settings)s") % {"settings": settings["policy"]}),
         Fact(_("Administrator"), who.label if who else _("Nobody")),
         Fact(_("Admin group"), str(settings.get("admin_group") or _("None"))),
@@ -162,11 +162,11 @@ def _facts(desk: InstanceContext) -> Facts:
             state=None if switched else State("paused", _("Off")),
         ),
     ]
-    found.append(Fact(_("Pushed to storage"), _("No")))
+    facts.append(Fact(_("Pushed to storage"), _("No")))
     if desk.looks:
         many = all_below(desk.root.id).filter(type__in=TYPES).count()
-        found.append(Fact(_("Entities"), words.number(many), desk.url("cdap_entities")))
-    return Facts(tuple(found))
+        facts.append(Fact(_("Entities"), words.number(many), desk.url("cdap_entities")))
+    return Facts(tuple(facts))
 
 
 def _empty(desk: InstanceContext, names: Names) -> Empty:

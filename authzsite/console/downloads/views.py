@@ -32,18 +32,18 @@ from policies.record import access_log
 def of_members(request: Request, id: int) -> HttpResponseBase:
     """The people of a group, or the groups of a person, that the viewer may know of."""
     circle = circle_of(request)
-    one = circle.meet(id)
-    known = circle.people().values("pk")
-    if not circle.is_own(one):
+    member = circle.meet(id)
+    visible = circle.people().values("pk")
+    if not circle.is_own(member):
         for realm in circle.realms:
-            access_log.looked(circle.asker, f"groups of {one.pseudonym}", realm, via="console")
-    rows = Membership.objects.open().filter(member=one) | Membership.objects.open().filter(group=one)
-    if not circle.is_own(one):
-        rows = rows.filter(member__in=known, group__in=known)
-    told = rows.select_related("group", "member").order_by("group__name", "member__name")
+            access_log.looked(circle.asker, f"groups of {member.pseudonym}", realm, via="console")
+    rows = Membership.objects.open().filter(member=member) | Membership.objects.open().filter(group=member)
+    if not circle.is_own(member):
+        rows = rows.filter(member__in=visible, group__in=visible)
+    memberships = rows.select_related("group", "member").order_by("group__name", "member__name")
     lines = (
         [row.group.name, row.member, row.member.label, moment(row.valid_from), moment(row.valid_until)]
-        for row in told.iterator(CHUNK)
+        for row in memberships.iterator(CHUNK)
     )
     return csv_file.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
 
@@ -64,9 +64,9 @@ def of_accounts(request: Request) -> HttpResponseBase:
 
 
 def _account(row: Any) -> list[object]:
-    one, state = row.principal, accounts_views.state_of(row)
-    label = one.label if one else row.username
-    return [row.username, label, one or "", _yes(row.tokens), moment(row.last_login), state.word]
+    principal, state = row.principal, accounts_views.state_of(row)
+    label = principal.label if principal else row.username
+    return [row.username, label, principal or "", _yes(row.tokens), moment(row.last_login), state.word]
 
 
 def _services(rows: Iterable[Principal]) -> Iterator[list[object]]:
@@ -84,8 +84,8 @@ def _yes(so: object) -> str:
 def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
     """What somebody sees below an object, and what they can do with it, as the engine answers."""
     look = check_as.look_at(request, id)
-    one = look.seen.person
-    lines = ([one, one.label, row.ref.id, row.type, look.eyes.can(row)] for row in look.rows())
+    person = look.seen.person
+    lines = ([person, person.label, row.ref.id, row.type, look.eyes.can(row)] for row in look.rows())
     return csv_file.answer(f"seen-by-{id}", ["principal", "shown as", "object", "type", "can"], lines)
 
 
@@ -102,8 +102,8 @@ def _compared(
     desk: compare.ComparisonQuery, lines: Iterable[compare.ComparisonRow]
 ) -> Iterator[list[object]]:
     for row in lines:
-        one, two = ("; ".join(chip.text for chip in side) for side in (row.first, row.second))
-        yield [row.node.ref.id, row.node.type, desk.a, one, desk.b, two, row.word]
+        first, two = ("; ".join(chip.text for chip in side) for side in (row.first, row.second))
+        yield [row.node.ref.id, row.node.type, desk.a, first, desk.b, two, row.word]
 
 
 @reads
@@ -157,8 +157,8 @@ def of_findings(request: Request) -> HttpResponseBase:
         access_log.looked(asker, "findings as a file", realm, via="console")
     head = ["backend", "state", "holder", "right", "object", "place", "granted by"]
     head += ["seen first", "accepted until"]
-    told = rows.select_related("backend").order_by("backend", "kind", "holder", "pk")
-    return csv_file.answer("sync", head, _findings(told.iterator(CHUNK)))
+    findings = rows.select_related("backend").order_by("backend", "kind", "holder", "pk")
+    return csv_file.answer("sync", head, _findings(findings.iterator(CHUNK)))
 
 
 def _findings(rows: Iterable[BackendFinding]) -> Iterator[list[object]]:

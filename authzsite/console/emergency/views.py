@@ -248,10 +248,10 @@ def as_csv(request: Request) -> HttpResponseBase:
     asker = asker_of(request)
     head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
     own = emergency_access.of_person(asker).iterator(csv_file.CHUNK)
-    return csv_file.answer("emergencies", head, _told(chain(to_review(asker), own)))
+    return csv_file.answer("emergencies", head, _csv_rows(chain(to_review(asker), own)))
 
 
-def _told(rows: Iterable[Emergency]) -> Iterator[list[object]]:
+def _csv_rows(rows: Iterable[Emergency]) -> Iterator[list[object]]:
     for some in csv_file.chunks(rows):
         places = nodes(row.securable_id for row in some)
         for row in some:
@@ -285,18 +285,18 @@ def to_review(asker: Principal) -> list[Emergency]:
     rows = list(emergency_access.waiting(timezone.now()).exclude(person=asker)[:LOOKED_AT])
     if not rows:
         return []
-    places, known = nodes(row.securable_id for row in rows), dict[int, Slice]()
-    return [row for row in rows if _governs(asker, places.get(row.securable_id), known)]
+    places, slices_by_realm = nodes(row.securable_id for row in rows), dict[int, Slice]()
+    return [row for row in rows if _governs(asker, places.get(row.securable_id), slices_by_realm)]
 
 
-def _governs(asker: Principal, node: Node | None, known: dict[int, Slice]) -> bool:
+def _governs(asker: Principal, node: Node | None, slices_by_realm: dict[int, Slice]) -> bool:
     if node is None:
         return False
     if is_service_admin(asker):
         return True
-    if node.realm_id not in known:
-        known[node.realm_id] = slices.current(asker, node)
-    return bool(ask.answer(known[node.realm_id], "grant", node, now=timezone.now()))
+    if node.realm_id not in slices_by_realm:
+        slices_by_realm[node.realm_id] = slices.current(asker, node)
+    return bool(ask.answer(slices_by_realm[node.realm_id], "grant", node, now=timezone.now()))
 
 
 @waits(30, "emergency", "emergencies")

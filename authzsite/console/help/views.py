@@ -12,7 +12,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 
 
-def _said(item: Word) -> Word:
+def _translated(item: Word) -> Word:
     """A word and its meaning in the reader's language."""
     return Word(item.code, _(item.word), _(item.text))
 
@@ -24,7 +24,10 @@ def glossary_page(request: Request) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     folded = text.casefold()
     groups = [
-        (_(heading), [item for item in map(_said, some) if folded in f"{item.word} {item.text}".casefold()])
+        (
+            _(heading),
+            [item for item in map(_translated, some) if folded in f"{item.word} {item.text}".casefold()],
+        )
         for heading, some in GROUPS
     ]
     context = {

@@ -72,8 +72,8 @@ class HerdContext:
     @cached_property
     def roles(self) -> dict[str, Node]:
         """The built-in roles, by name."""
-        found = ((name, find(ObjectRef("role", self.herd.name, (name,)))) for name in ("DATA_OWNER", "OPS"))
-        return {name: node for name, node in found if node is not None}
+        roles = ((name, find(ObjectRef("role", self.herd.name, (name,)))) for name in ("DATA_OWNER", "OPS"))
+        return {name: node for name, node in roles if node is not None}
 
     @cached_property
     def own_data_owners(self) -> list[Principal]:
@@ -89,22 +89,22 @@ def data_owners(
     herd: Node, role: Node | None, namespaces: Sequence[Node], now: datetime
 ) -> dict[int, list[Principal]]:
     """The data owners of each namespace by name, decided by the engine like everything else."""
-    found: dict[int, list[Principal]] = {namespace.id: [] for namespace in namespaces}
+    owners: dict[int, list[Principal]] = {namespace.id: [] for namespace in namespaces}
     people = holders_of(role, now)[:MOST] if role else []
     loaded = facts.load(
         Realm(pk=herd.realm_id, kind=herd.kind),
         herd.name,
         [item.pk for item in people],
         now=now,
-        objects=[herd.id, *found],
+        objects=[herd.id, *owners],
     )
     for person in people:
         slice_ = loaded.slice_of(person)
         for namespace in namespaces:
             held = (engine.permitted(slice_, code, namespace.levels, now=now.timestamp()) for code in NEEDED)
             if all(held):
-                found[namespace.id].append(person)
-    return found
+                owners[namespace.id].append(person)
+    return owners
 
 
 NEEDED = (DATA_OWNER, "GRANT", "READ")

@@ -47,17 +47,17 @@ class EntryEffects:
         return Diff(tuple(self.lines))
 
     def tally(self) -> Tally:
-        told = []
+        counts = []
         for kind in ("lose", "gain"):
-            found = (outcome.loses if kind == "lose" else outcome.gains for outcome in self.outcomes)
-            number = sum(map(bool, found))
+            changes = (outcome.loses if kind == "lose" else outcome.gains for outcome in self.outcomes)
+            number = sum(map(bool, changes))
             if number:
-                told.append(Count(words.number(number), words.outcome(kind, number), kind))
-        return Tally(tuple(told))
+                counts.append(Count(words.number(number), words.outcome(kind, number), kind))
+        return Tally(tuple(counts))
 
     def sum(self) -> str:
-        told = [f"{count.number} {count.words}" for count in self.tally().counts]
-        return f"{', '.join(told)}." if told else ""
+        parts = [f"{count.number} {count.words}" for count in self.tally().counts]
+        return f"{', '.join(parts)}." if parts else ""
 
     # One holder
 

@@ -103,8 +103,8 @@ class Grid:
 
     @cached_property
     def wide(self) -> bool:
-        asked = self.data.get("fold", "")
-        return asked == "more" or (asked != "less" and self.data.get("wide") == "1")
+        folded = self.data.get("fold", "")
+        return folded == "more" or (folded != "less" and self.data.get("wide") == "1")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -127,12 +127,17 @@ class Grid:
             # the holder of an entry under that name in any case; else the user, or the pattern, of that name
             if "/" in name or "\\" in name:
                 raise BadName(gettext("a user id cannot contain slashes"))
-            known = bearers(checked_name(name), KINDS)
-            given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
+            principals = bearers(checked_name(name), KINDS)
+            given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=principals)
             entered = {pk for (pk,) in given.values_list("holder")}
             kind = "pattern" if name.startswith("*") else "user"
             ordered = sorted(
-                known, key=lambda one: (one.pk not in entered, one.name != name, one.kind != kind)
+                principals,
+                key=lambda principal: (
+                    principal.pk not in entered,
+                    principal.name != name,
+                    principal.kind != kind,
+                ),
             )
             fitting = [item for item in ordered if item.pk in entered or item.kind == kind]
             return fitting[0] if fitting else Principal(kind=kind, name=name)
@@ -144,12 +149,18 @@ class Grid:
     def sent(self) -> list[Principal]:
         """The holders of the rows that were sent, those not known yet as principals without a number."""
         codes = [code for code in dict.fromkeys(self.data.getlist("row")) if code.partition(":")[2]]
-        asked = Q(pk__in=[])
+        condition = Q(pk__in=[])
         for code in codes[:MOST_ROWS]:
             kind, _, name = code.partition(":")
-            asked |= Q(kind=kind, name=name) if kind in KINDS and "\0" not in name else asked
-        known = {str(principal): principal for principal in Principal.objects.filter(asked)} if codes else {}
-        return [one for code in codes[:MOST_ROWS] if (one := known.get(code) or _unknown(code))]
+            condition |= Q(kind=kind, name=name) if kind in KINDS and "\0" not in name else condition
+        by_name = (
+            {str(principal): principal for principal in Principal.objects.filter(condition)} if codes else {}
+        )
+        return [
+            row_principal
+            for code in codes[:MOST_ROWS]
+            if (row_principal := by_name.get(code) or _unknown(code))
+        ]
 
     @cached_property
     def holders(self) -> list[Principal]:
@@ -166,16 +177,16 @@ class Grid:
     def held(self) -> Mapping[str, dict[str, Grant]]:
         """The grants of each holder that hold now, by permission; what is wanted is all that is known
         to viewers without review."""
-        found: dict[str, dict[str, Grant]] = {str(holder): {} for holder in self.holders}
+        grants: dict[str, dict[str, Grant]] = {str(holder): {} for holder in self.holders}
         if not self.desk.may_review:
-            return found
+            return grants
         names = {holder.pk: str(holder) for holder in self.holders if holder.pk}
         rows = Grant.objects.open().within(self.desk.place.now)
         for row in rows.filter(securable=self.desk.node.id, holder__in=names):
-            mine = found[names[row.holder_id or 0]]
+            mine = grants[names[row.holder_id or 0]]
             if row.privilege not in mine or row.valid_until is None:
                 mine[row.privilege] = row
-        return found
+        return grants
 
     @cached_property
     def _cells(self) -> set[str]:
@@ -184,9 +195,9 @@ class Grid:
     def wanted(self, holder: Principal) -> frozenset[str]:
         code = str(holder)
         held = frozenset(self.held[code])
-        told = code in self.data.getlist("row")
+        ticked = code in self.data.getlist("row")
         wanted = set(held)
-        if told:
+        if ticked:
             sent = {column for column in self._sent_columns if f"{column} {code}" in self._cells}
             wanted = sent | {item for item in held if item not in self._sent_columns}
         if self.data.get("clear") == code:
@@ -202,8 +213,8 @@ class Grid:
     @cached_property
     def turns(self) -> list[Turn]:
         """Only what differs; rows that differ in nothing are left out."""
-        told = ((holder, self.wanted(holder), frozenset(self.held[str(holder)])) for holder in self.holders)
-        return [Turn(one, wanted - held, held - wanted) for one, wanted, held in told if wanted != held]
+        rows = ((holder, self.wanted(holder), frozenset(self.held[str(holder)])) for holder in self.holders)
+        return [Turn(holder, wanted - held, held - wanted) for holder, wanted, held in rows if wanted != held]
 
     def rows(self) -> list[GridRow]:
         new = {str(holder) for holder in self.holders} - {str(item) for item in self.listed}
@@ -259,8 +270,8 @@ class GridForm(ConsoleForm):
 
     def clean(self) -> dict[str, Any]:
         if self.grid.problem:
-            told = AT_ONCE if self.grid.no_holder else "incomplete"
-            self.add_error("add", ValidationError(self.grid.problem, code=told))
+            code = AT_ONCE if self.grid.no_holder else "incomplete"
+            self.add_error("add", ValidationError(self.grid.problem, code=code))
         return self.cleaned_data
 
 

@@ -19,8 +19,8 @@ class HerdChangeView(ChangeView):
 
     @property
     def desk(self) -> HerdContext:
-        found: HerdContext = self.object
-        return found
+        context: HerdContext = self.object
+        return context
 
     def may_undo(self) -> bool:
         return False

@@ -96,18 +96,18 @@ class NamespaceView(HerdChangeView):
             return Plan(empty=_("Change a permission, and the preview shows who gains and who loses."))
         if not self.desk.may_review:
             return Plan(diff=_given_alone(self.desk.node.name, turns))
-        told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
-        return Plan(tally=told.tally(), diff=told.diff(), sum=told.sum())
+        effects = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
+        return Plan(tally=effects.tally(), diff=effects.diff(), sum=effects.sum())
 
     def proposals(self, form: GridForm) -> Iterable[Proposal]:
         target = Target(self.desk.node)
         given = [
             GrantAccess(target, it.holder, tuple(sorted(it.gives))) for it in form.grid.turns if it.gives
         ]
-        gone = [
+        removals = [
             RevokeAccess(target, it.holder, tuple(sorted(it.takes))) for it in form.grid.turns if it.takes
         ]
-        yield self.desk.herd, [*gone, *given]
+        yield self.desk.herd, [*removals, *given]
 
     def form_valid(self, form: GridForm) -> HttpResponse:
         if not form.grid.turns and done_before(self.actor) is None:
@@ -141,8 +141,8 @@ class NamespaceView(HerdChangeView):
 
     def get_success_url(self) -> str:
         """Back to the same page of the list."""
-        asked = self.request.GET
-        kept = {name: asked[name] for name in ("q", "after") if asked.get(name)}
+        query = self.request.GET
+        kept = {name: query[name] for name in ("q", "after") if query.get(name)}
         return f"{self.back()}?{urlencode(kept)}" if kept else self.back()
 
     def heading(self, form: GridForm) -> str:
@@ -184,8 +184,8 @@ def _given_alone(name: str, turns: Iterable[Turn]) -> Diff:
 def _below(desk: HerdContext) -> dict[str, Any]:
     """What the page has below the grid: the steps to a first grant, and what happened last."""
     steps = Steps(desk)
-    asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
-    latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
+    filter_ = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
+    latest = history.page(filter_, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
     return {
         "steps": steps.rows(),
         "steps_done": steps.done,
@@ -254,8 +254,8 @@ def _locked(desk: HerdContext) -> Reason | None:
         if not desk.is_data_owner
         else _("Grant on %(name)s") % {"name": desk.node.name}
     )
-    asked = {"who": str(desk.place.asker), "action": "grant", "what": desk.node.ref.id, "type": "namespace"}
-    url = f"{reverse('console:why')}?{urlencode(asked)}"
+    query = {"who": str(desk.place.asker), "action": "grant", "what": desk.node.ref.id, "type": "namespace"}
+    url = f"{reverse('console:why')}?{urlencode(query)}"
     names = [owner.label for owner in desk.own_data_owners]
     admin = desk.administrator
     who = words.listed(names, 3) or (
@@ -307,8 +307,8 @@ def head(desk: HerdContext, tab: str) -> dict[str, Any]:
 
 
 def _actions(desk: HerdContext) -> Iterable[Action]:
-    asked = {"who": str(desk.place.asker), "action": "read", "what": desk.node.ref.id, "type": "namespace"}
-    yield Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
+    query = {"who": str(desk.place.asker), "action": "read", "what": desk.node.ref.id, "type": "namespace"}
+    yield Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(query)}", "plain", "why")
     if desk.may(DROP):
         yield Action(_("Delete"), reverse("console:namespace_delete", args=[desk.node.id]))
 

@@ -152,8 +152,8 @@ def _holder(typed: str) -> Principal:
         raise BadName(_("a role is held by a user, not by a wildcard"))
     if "/" in typed or "\\" in typed:
         raise BadName(_("a user id cannot contain slashes"))
-    known = bearers(typed, ("user", "service")) if "\0" not in typed else []
-    exact = sorted(known, key=lambda one: (one.name != typed, one.kind != "user"))
+    bearers_ = bearers(typed, ("user", "service")) if "\0" not in typed else []
+    exact = sorted(bearers_, key=lambda holder: (holder.name != typed, holder.kind != "user"))
     return exact[0] if exact else people.ensure("user", typed)
 
 
@@ -191,8 +191,8 @@ def _holders(desk: HerdContext, name: str) -> Iterable[Holder]:
             if desk.administers
             else None
         )
-        told = words.listed(after.get(item.pk, []), 4)
-        yield Holder(terms.who(item, note), told or (_("Nothing yet") if name == DATA_OWNER else ""), take)
+        holders = words.listed(after.get(item.pk, []), 4)
+        yield Holder(terms.who(item, note), holders or (_("Nothing yet") if name == DATA_OWNER else ""), take)
 
 
 def held_by(role: Node) -> list[Principal]:
@@ -204,12 +204,12 @@ def held_by(role: Node) -> list[Principal]:
 def looks_after(desk: HerdContext, role: Node) -> dict[int, list[str]]:
     """The namespaces that each data owner looks after, by name."""
     places = _namespaces(desk)
-    found: dict[int, list[str]] = {}
-    known = data_owners(desk.herd, role, places, desk.place.now)
+    realms: dict[int, list[str]] = {}
+    owned = data_owners(desk.herd, role, places, desk.place.now)
     for node in places:
-        for item in known[node.id]:
-            found.setdefault(item.pk, []).append(node.name)
-    return found
+        for item in owned[node.id]:
+            realms.setdefault(item.pk, []).append(node.name)
+    return realms
 
 
 # Taking back
@@ -225,8 +225,8 @@ class TakeRoleView(HerdChangeView):
     def refusal(self) -> HttpResponse | None:
         if not self.desk.administers:
             return refused(self.request, self.desk.place, ASSIGN)
-        asked = self.request.GET
-        role, holder = self.desk.roles.get(asked.get("role", "")), somebody(asked.get("who", ""))
+        query = self.request.GET
+        role, holder = self.desk.roles.get(query.get("role", "")), somebody(query.get("who", ""))
         if role is None or holder is None:
             raise Http404
         if not Assignment.objects.open().filter(role=role.id, holder=holder).exists():
@@ -269,15 +269,15 @@ def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLi
         yield DiffLine("lose", holder.label, _("may no longer keep storage policies without a namespace"))
         return
     places = _namespaces(desk)
-    known = data_owners(desk.herd, role, places, desk.place.now)
-    mine = [place.name for place in places if any(who.pk == holder.pk for who in known[place.id])]
-    told = (
+    owned = data_owners(desk.herd, role, places, desk.place.now)
+    mine = [place.name for place in places if any(who.pk == holder.pk for who in owned[place.id])]
+    losses = (
         _("can no longer decide access in %(mine)s") % {"mine": words.listed(mine, 12)}
         if mine
         else _("is not a data owner")
     )
-    yield DiffLine("lose", holder.label, told)
-    alone = [place.name for place in places if [who.pk for who in known[place.id]] == [holder.pk]]
+    yield DiffLine("lose", holder.label, losses)
+    alone = [place.name for place in places if [who.pk for who in owned[place.id]] == [holder.pk]]
     if alone:
         left = ngettext("is left without a data owner", "are left without a data owner", len(alone))
         yield DiffLine("lack", words.listed(alone, 12), left)

@@ -87,17 +87,17 @@ class Steps:
     @property
     def _waiting_for_role(self) -> bool:
         """Somebody has GRANT here and nobody of them holds the role."""
-        known = {holder.pk for holder in self.role_holders}
-        return bool(self.candidates) and not any(candidate.pk in known for candidate in self.candidates)
+        holder_ids = {holder.pk for holder in self.role_holders}
+        return bool(self.candidates) and not any(candidate.pk in holder_ids for candidate in self.candidates)
 
     def rows(self) -> Sequence[Step]:
         role, first, on = self._facts
         states = [DONE, *(DONE if item else OPEN for item in (role, first, on))]
         if OPEN in states:
             states[states.index(OPEN)] = NEXT
-        told = self._told("object.registered", self.desk.node.id)
+        step = self._step_text("object.registered", self.desk.node.id)
         made = Step(
-            _("Create namespace %(name)s") % {"name": self.desk.node.name}, DONE, told or _("It exists.")
+            _("Create namespace %(name)s") % {"name": self.desk.node.name}, DONE, step or _("It exists.")
         )
         return [made, self._role(states[1]), self._first(states[2]), self._on(states[3])]
 
@@ -108,11 +108,11 @@ class Steps:
         shown = self.owners or holders
         if state == DONE and shown:
             role = self.desk.roles[DATA_OWNER]
-            told = self._told("role.assigned", role.id, shown[0])
+            step = self._step_text("role.assigned", role.id, shown[0])
             return Step(
                 title,
                 state,
-                told
+                step
                 or _("Held by %(listed)s.") % {"listed": words.listed([item.label for item in shown], 3)},
             )
         who = self.candidates[0] if self.candidates else None
@@ -122,19 +122,19 @@ class Steps:
             else (_("People who decide access need the role first."))
         )
         url = reverse("console:herd_roles", args=[self.desk.herd.id])
-        asked = {"role": DATA_OWNER, "next": str(self.desk.node.id)}
-        asked |= {"who": who.name} if who else {}
-        return self._offered(title, state, text, Action(_("Assign the role"), f"{url}?{urlencode(asked)}"))
+        query = {"role": DATA_OWNER, "next": str(self.desk.node.id)}
+        query |= {"who": who.name} if who else {}
+        return self._offered(title, state, text, Action(_("Assign the role"), f"{url}?{urlencode(query)}"))
 
     def _first(self, state: str) -> Step:
         title = _("Give the data owner Grant and Read on %(name)s") % {"name": self.desk.node.name}
         if state == DONE:
             who = (self.owners or self.candidates)[0]
-            told = self._told("grant.added", self.desk.node.id, who)
-            return Step(title, state, told or _("%(label)s has it.") % {"label": who.label})
-        asked: list[tuple[str, str]] = [("add_may", "READ"), ("add_may", "GRANT")]
-        asked += [("add", holder.name) for holder in self.role_holders[:1]]
-        url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(asked)}#grid"
+            step = self._step_text("grant.added", self.desk.node.id, who)
+            return Step(title, state, step or _("%(label)s has it.") % {"label": who.label})
+        query: list[tuple[str, str]] = [("add_may", "READ"), ("add_may", "GRANT")]
+        query += [("add", holder.name) for holder in self.role_holders[:1]]
+        url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(query)}#grid"
         return self._offered(
             title, state, _("Grant is needed to grant access, Read to review it."), Action(_("Grant it"), url)
         )
@@ -172,14 +172,14 @@ class Steps:
 
     # From the record
 
-    def _told(self, kind: str, object_key: int, person: Principal | None = None) -> str:
+    def _step_text(self, kind: str, object_key: int, person: Principal | None = None) -> str:
         rows = Event.objects.filter(kind=kind, object_key=object_key)
         if person is not None:
             rows = rows.filter(people__contains=[person.pseudonym])
-        found = rows.select_related("change").order_by("-change").first()
-        if found is None:
+        event = rows.select_related("change").order_by("-change").first()
+        if event is None:
             return ""
-        return self._by(found, person)
+        return self._by(event, person)
 
     def _by(self, event: Event, person: Principal | None = None) -> str:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()

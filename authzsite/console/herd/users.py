@@ -64,9 +64,9 @@ class User:
     def every(self) -> list[Entry]:
         if not self.name or not holdable(self.name):
             return []
-        known = [bearer.pk for bearer in bearers(self.name, KINDS)]
-        found = entries(self.desk.herd, holders=known, now=self.desk.place.now) if known else []
-        return sorted(found, key=lambda one: one.object_name)
+        holder_ids = [bearer.pk for bearer in bearers(self.name, KINDS)]
+        rows = entries(self.desk.herd, holders=holder_ids, now=self.desk.place.now) if holder_ids else []
+        return sorted(rows, key=lambda entry: entry.object_name)
 
     @cached_property
     def places(self) -> dict[int, Node]:

@@ -66,8 +66,8 @@ class Herd:
     def ownerless(self) -> list[Placement]:
         if not self.counted:
             return []
-        known = self.desk.data_owners([child_of(self.desk.herd, row) for row in self.placements])
-        return [row for row in self.placements if not known[row.securable_id]]
+        owners = self.desk.data_owners([child_of(self.desk.herd, row) for row in self.placements])
+        return [row for row in self.placements if not owners[row.securable_id]]
 
     @cached_property
     def without_owner(self) -> list[Placement]:
@@ -287,18 +287,18 @@ def _everything(desk: HerdContext) -> Iterable[EntryRow]:
 def _own(desk: HerdContext) -> Iterable[EntryRow]:
     """Own entries before wildcard ones, by namespace."""
     moment = desk.place.now.timestamp()
-    found: dict[tuple[int, str], set[str]] = {}
+    permissions: dict[tuple[int, str], set[str]] = {}
     for rule in desk.place.slice.rules:
         if isinstance(rule.object, int) and rule.privilege in ON_NAMESPACE and rule.holds_at(moment):
             through = rule.via[0].name if rule.via else ""
-            found.setdefault((rule.object, through), set()).add(rule.privilege)
-    rows = below(desk.herd, "namespace").filter(securable__in={key for key, _ in found})
+            permissions.setdefault((rule.object, through), set()).add(rule.privilege)
+    rows = below(desk.herd, "namespace").filter(securable__in={key for key, _ in permissions})
     names = dict(rows.values_list("securable", "name"))
-    for key, through in sorted(found, key=lambda one: (names.get(one[0], ""), one[1])):
+    for key, through in sorted(permissions, key=lambda key: (names.get(key[0], ""), key[1])):
         if key in names:
             how = (
                 gettext("By wildcard %(through)s") % {"through": through}
                 if through
                 else gettext("By your own entry")
             )
-            yield EntryRow(_what(desk, key, names[key]), labels(found[key, through]), how)
+            yield EntryRow(_what(desk, key, names[key]), labels(permissions[key, through]), how)

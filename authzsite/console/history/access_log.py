@@ -128,18 +128,22 @@ def access_log_page(request: Request) -> HttpResponse:
     asker = asker_of(request)
     given = history.given_to(asker)
     seen = history.sight(asker, history.realms(asker, given=given), given=given)
-    asked, actor, problem = _asked(request, seen)
+    filter_, actor, problem = _asked(request, seen)
     # of people seldom in it the newest are found by their index, of others from the end
     with planned_anew():
-        found = _found(_records(asked, seen, actor), seen, given) if actor or not problem else AccessLogPage()
+        log_page = (
+            _log_page(_records(filter_, seen, actor), seen, given)
+            if actor or not problem
+            else AccessLogPage()
+        )
     context = {
         "heading": gettext("History"),
         "lead": LEAD,
         "kinds": KINDS,
-        "asked": asked,
-        "problem": "" if found.records else problem,
-        "rows": _rows(found.records, found.opens),
-        "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
+        "asked": filter_,
+        "problem": "" if log_page.records else problem,
+        "rows": _rows(log_page.records, log_page.opens),
+        "pager": _pager(filter_, log_page, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty(
             gettext("Nothing is recorded yet"),
             gettext("You see records about objects you own or look after."),
@@ -153,11 +157,11 @@ def access_log_page(request: Request) -> HttpResponse:
 def _asked(request: Request, seen: Sight) -> tuple[AccessLogFilter, Principal | None, str]:
     """What the address asks for, whom it names, and what is wrong with that if nothing is found."""
     kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
-    asked = AccessLogFilter(
+    filter_ = AccessLogFilter(
         kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", ""))
     )
     named = someone(who, seen) if who else NamedPerson()
-    return asked, named.principal, named.problem
+    return filter_, named.principal, named.problem
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ class AccessLogPage:
     next: int | None = None
 
 
-def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> AccessLogPage:
+def _log_page(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> AccessLogPage:
     """The newest of these that the viewer may read, a page of them or what a bounded number of rows holds."""
     records: list[AccessRecord] = []
     opens: frozenset[int] = frozenset()
@@ -198,9 +202,9 @@ def as_csv(request: Request) -> HttpResponseBase:
     seen = to_take_away(asker)
     if seen is None:
         return not_yours_to_take(request)
-    asked, actor, problem = _asked(request, seen)
+    filter_, actor, problem = _asked(request, seen)
     head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
-    rows = _records(replace(asked, before=None), seen, actor)
+    rows = _records(replace(filter_, before=None), seen, actor)
     return csv_file.answer("refusals-and-looks", head, _lines(rows, seen) if actor or not problem else ())
 
 
@@ -215,33 +219,33 @@ def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
             yield [item.at.isoformat(), item.kind, names.of(item.actor), _what(item, names), *about]
 
 
-def _records(asked: AccessLogFilter, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
+def _records(filter_: AccessLogFilter, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
     rows = AccessRecord.objects.filter(seen.of_records()).select_related("repeat").order_by("-pk")
-    if asked.kind:
-        rows = rows.filter(kind=asked.kind)
+    if filter_.kind:
+        rows = rows.filter(kind=filter_.kind)
     if actor:
         rows = rows.filter(actor=actor.pseudonym)
-    return rows.filter(pk__lt=asked.before) if asked.before else rows
+    return rows.filter(pk__lt=filter_.before) if filter_.before else rows
 
 
-def _pager(asked: AccessLogFilter, found: AccessLogPage, *, export: bool) -> Pager:
-    next_ = asked.url(before=found.next) if found.next else ""
+def _pager(filter_: AccessLogFilter, log_page: AccessLogPage, *, export: bool) -> Pager:
+    next_ = filter_.url(before=log_page.next) if log_page.next else ""
     text = gettext("%(records)s, newest first") % {
-        "records": words.count(len(found.records), "entry", "entries")
+        "records": words.count(len(log_page.records), "entry", "entries")
     }
-    csv = reverse("console:looks_csv") + asked.url() if export else ""
-    return Pager(text, asked.url() if asked.before else "", next_, csv)
+    csv = reverse("console:looks_csv") + filter_.url() if export else ""
+    return Pager(text, filter_.url() if filter_.before else "", next_, csv)
 
 
-def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[AccessLogRow]:
-    names = _names(found)
-    return [_row(item, names, open_) for item in found]
+def _rows(records: Sequence[AccessRecord], open_: Collection[int]) -> list[AccessLogRow]:
+    names = _names(records)
+    return [_row(item, names, open_) for item in records]
 
 
-def _names(found: Sequence[AccessRecord]) -> Names:
+def _names(records: Sequence[AccessRecord]) -> Names:
     names = Names([], [])
-    names.wanted |= {item.actor for item in found}
-    names.wanted |= {match[2] for item in found if (match := OF.fullmatch(item.operation))}
+    names.wanted |= {item.actor for item in records}
+    names.wanted |= {match[2] for item in records if (match := OF.fullmatch(item.operation))}
     return names
 
 

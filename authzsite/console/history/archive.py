@@ -52,21 +52,25 @@ def archive_page(request: Request) -> HttpResponse:
     places = _places(asker)
     root = next((place for place in places if place.name == request.GET.get("realm")), None)
     seen = history.sight(asker, [root] if root else [])
-    asked = read(request, seen, realm=root.name if root else "")
-    found = _found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}
-    if asked.doubts and not found.get("lines"):
-        asked, found = asked.doubted(), {}
+    question = read(request, seen, realm=root.name if root else "")
+    results = (
+        _results(question, seen, root, request.GET.get("before", ""))
+        if root and not question.problems
+        else {}
+    )
+    if question.doubts and not results.get("lines"):
+        question, results = question.doubted(), {}
     context = {
         "heading": _("History"),
         "lead": _("Changes older than a realm's retention are in files of the same verified chain."),
-        **fields(asked, places),
+        **fields(question, places),
         "slow": Note("plain", _("This is slower than the history that is live."), SLOW),
         "none": Empty(
             _("Nothing is archived"),
             _("A realm keeps all of its history live unless its owner sets a retention."),
             level=2,
         ),
-        **found,
+        **results,
     }
     return page(request, "console/history/archive.html", context, section="history", revision=revision_now())
 
@@ -78,22 +82,22 @@ def _places(asker: Principal) -> list[Node]:
     return [node for node in nodes if history.sight(asker, [node]).objects]
 
 
-def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
+def _results(question: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
     place = two_numbers_in(before)
     try:
-        found = archive_search.search(root.realm_id, asked.filter, seen, before=place, limit=SHOWN)
+        results = archive_search.search(root.realm_id, question.filter, seen, before=place, limit=SHOWN)
     except ArchiveBroken as broken:
         return {
             "broken": Note(
                 "bad", _("The archive cannot be read."), _("The error: %(broken)s.") % {"broken": broken}
             )
         }
-    next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""
-    told = _("%(events)s, newest first") % {"events": words.count(len(found.events), "event")}
+    next_ = question.url(before=f"{results.next[0]}.{results.next[1]}") if results.next else ""
+    caption = _("%(events)s, newest first") % {"events": words.count(len(results.events), "event")}
     return {
         "searched": True,
-        "lines": _lines(found.events),
-        "pager": Pager(told, asked.url() if before else "", next_),
+        "lines": _lines(results.events),
+        "pager": Pager(caption, question.url() if before else "", next_),
     }
 
 

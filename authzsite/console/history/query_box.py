@@ -82,23 +82,23 @@ def address_of(request: Request) -> str | None:
     typed = TypedQuery.of(request.GET.get("q", "")[:255])
     if not typed.values:
         return None
-    asked: QueryDict = request.GET.copy()
+    query: QueryDict = request.GET.copy()
     words = [typed.words]
     for code, value in typed.values.items():
-        asked.pop("before", None)
+        query.pop("before", None)
         if code == "on":
             places = visible_objects(asker_of(request), value)
             if places:
-                asked["object"] = str(places[0].id)
-                asked.pop("realm", None)
+                query["object"] = str(places[0].id)
+                query.pop("realm", None)
             else:
                 words.append(value)
         else:
-            asked[FILTERS[code][1]] = _kind_of(value) if code == "action" else value
-    asked["q"] = " ".join(filter(None, words))
-    for name in [name for name in asked if not asked[name]]:
-        del asked[name]
-    return f"{request.path}?{asked.urlencode()}"
+            query[FILTERS[code][1]] = _kind_of(value) if code == "action" else value
+    query["q"] = " ".join(filter(None, words))
+    for name in [name for name in query if not query[name]]:
+        del query[name]
+    return f"{request.path}?{query.urlencode()}"
 
 
 def _kind_of(text: str) -> str:

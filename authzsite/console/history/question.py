@@ -62,7 +62,7 @@ class Question:
 def read(request: Request, seen: Sight, object_: Node | None = None, realm: str = "") -> Question:
     """The question in an address.  A person who is not found is a problem, never somebody else."""
     kind, kinds = kinds_in(request.GET.get("kind", ""))
-    asked = Question(
+    question = Question(
         realm=realm,
         kind=kind,
         person=request.GET.get("person", "").strip()[:255],
@@ -75,18 +75,24 @@ def read(request: Request, seen: Sight, object_: Node | None = None, realm: str 
         filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "").strip()[:64]),
         problems={},
     )
-    return _with_times(_with_people(asked, seen))
+    return _with_times(_with_people(question, seen))
 
 
-def _with_people(asked: Question, seen: Sight) -> Question:
-    found = {
-        name: someone(text, seen) for name, text in (("person", asked.person), ("actor", asked.actor)) if text
+def _with_people(question: Question, seen: Sight) -> Question:
+    by_field = {
+        name: someone(text, seen)
+        for name, text in (("person", question.person), ("actor", question.actor))
+        if text
     }
-    people = {name: one.principal for name, one in found.items()}
-    named = replace(asked.filter, person=people.get("person"), actor=people.get("actor"))
-    problems = {name: one.problem for name, one in found.items() if one.problem and not one.principal}
-    doubts = {name: one.problem for name, one in found.items() if one.problem and one.principal}
-    return replace(asked, filter=named, problems=problems, doubts=doubts)
+    people = {name: choice.principal for name, choice in by_field.items()}
+    named = replace(question.filter, person=people.get("person"), actor=people.get("actor"))
+    problems = {
+        name: choice.problem for name, choice in by_field.items() if choice.problem and not choice.principal
+    }
+    doubts = {
+        name: choice.problem for name, choice in by_field.items() if choice.problem and choice.principal
+    }
+    return replace(question, filter=named, problems=problems, doubts=doubts)
 
 
 @dataclass(frozen=True)
@@ -118,13 +124,13 @@ def someone(text: str, seen: Sight) -> NamedPerson:
     return NamedPerson(None if near else somebody(text) or ABSENT, problem)
 
 
-def _with_times(asked: Question) -> Question:
+def _with_times(question: Question) -> Question:
     """From the beginning of a day, or a minute, to the end of another."""
-    since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
+    since, until = moment_in(question.since), moment_in(question.until, whole=True)
     problems = {
         name: gettext("Enter a day, or a day with a time.")
-        for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
-        if text and found is None
+        for name, text, moment in (("since", question.since, since), ("until", question.until, until))
+        if text and moment is None
     }
-    told = replace(asked.filter, since=since, until=until, text=asked.text)
-    return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
+    filter_ = replace(question.filter, since=since, until=until, text=question.text)
+    return replace(question, filter=filter_, problems={**(question.problems or {}), **problems})

@@ -172,10 +172,10 @@ def _rows(entry: Entry) -> Iterable[TimelineRow]:
     yield from (_row(entry, fold) for fold in _folds(entry))
     if entry.more:
         many = words.count(entry.more, "more line", "more lines")
-        told = _("%(many)s of this change; a file holds all of them") % {"many": many}
+        note = _("%(many)s of this change; a file holds all of them") % {"many": many}
         url = f"{reverse('console:history')}?revision={entry.change.revision}"
         when, change = words.moment(entry.change.at), entry.change
-        yield TimelineRow("change", told, "", url, _by(entry), when, change.reason, change.revision)
+        yield TimelineRow("change", note, "", url, _by(entry), when, change.reason, change.revision)
 
 
 @dataclass
@@ -204,8 +204,8 @@ def _alike(line: EventLine) -> tuple[Any, ...]:
     kind = _BEGINS.get(event.kind, event.kind)
     if event.kind == "object.registered":
         return kind, event.object_type, tuple(event.lineage[:-1])
-    told = event.data.get("holder") or (event.data.get("person") if kind not in ("owner.set",) else "")
-    return kind, event.object_name, told
+    key = event.data.get("holder") or (event.data.get("person") if kind not in ("owner.set",) else "")
+    return kind, event.object_name, key
 
 
 _BEGINS = {"grant.removed": "grant.added", "owner.ended": "owner.set", "realm.mode.ended": "realm.mode"}
@@ -245,38 +245,38 @@ def opened(
     shown: Iterable[TimelineRow], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
 ) -> list[TimelineRow]:
     """The same rows, linked only where a page opens to the viewer: what concerns them may lie anywhere."""
-    told = list(shown)
+    fields = list(shown)
     # what is left out of a long change is told of by the history itself
-    away = [row for row in told if row.url and row.way]
+    away = [row for row in fields if row.url and row.way]
     open_ = leading(viewer, seen, (row.way for row in away), given)
-    return [replace(row, url="") if row.way and row.way[-1] not in open_ else row for row in told]
+    return [replace(row, url="") if row.way and row.way[-1] not in open_ else row for row in fields]
 
 
 def followed(shown: Iterable[TimelineRow]) -> list[TimelineRow]:
     """The same rows, with how far each has come in the backend behind its object.  Seven queries at most."""
-    told = list(shown)
-    asked = [row.claim for row in told if row.claim is not None]
-    names = names_by_pseudonym({who for item in asked for who in item.people})
-    outside = iter(statuses([item.asked(names) for item in asked]) if asked else ())
-    orders = of_orders({row.number for row in told if row.orders})
-    return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
+    fields = list(shown)
+    claims = [row.claim for row in fields if row.claim is not None]
+    names = names_by_pseudonym({who for item in claims for who in item.people})
+    outside = iter(statuses([item.asked(names) for item in claims]) if claims else ())
+    orders = of_orders({row.number for row in fields if row.orders})
+    return [replace(row, applied=_arrived(row, outside, orders)) for row in fields]
 
 
 def with_undo(shown: Iterable[TimelineRow], entries: Iterable[Entry], viewer: Principal) -> list[TimelineRow]:
     """The same rows, with Undo on the first line of each change that the viewer can still take back."""
     left = set(undoable((entry.change for entry in entries), by=Actor(viewer, "console")))
-    told = []
+    merged = []
     for row in shown:
         offered = row.number in left
         left.discard(row.number)
-        told.append(replace(row, undo=reverse("console:undo", args=[row.number])) if offered else row)
-    return told
+        merged.append(replace(row, undo=reverse("console:undo", args=[row.number])) if offered else row)
+    return merged
 
 
 def foreseen(actor: str, drafts: Iterable[EventDraft]) -> list[TimelineRow]:
     """Lines for what somebody, named by pseudonym, would do: as the record would have them."""
     change = Change(revision=0, at=timezone.now(), actor=actor)
-    told = [
+    events = [
         Event(
             change=change,
             number=at,
@@ -289,7 +289,7 @@ def foreseen(actor: str, drafts: Iterable[EventDraft]) -> list[TimelineRow]:
         )
         for at, draft in enumerate(drafts)
     ]
-    return rows([history.Names([change], told).entry(change, told)])
+    return rows([history.Names([change], events).entry(change, events)])
 
 
 def _arrived(
@@ -392,7 +392,7 @@ def _value(name: str, value: str) -> str:
         return terms.type_of(value)
     if name in _CODED and value in _CODES:
         return _(value)
-    return _CODE.sub(lambda found: _(history.privilege_label(found[0])), value)
+    return _CODE.sub(lambda match: _(history.privilege_label(match[0])), value)
 
 
 _OF_REQUEST = ("what", "part", "given")
@@ -401,7 +401,7 @@ _OF_REQUEST = ("what", "part", "given")
 
 def _of_request(name: str, value: str, event: Event) -> str:
     return _MOMENT.sub(
-        lambda found: words.moment(datetime.fromisoformat(found[0]), within=True),
+        lambda match: words.moment(datetime.fromisoformat(match[0]), within=True),
         record_words.in_readers_language(name, value, event.data),
     )
 
@@ -442,8 +442,8 @@ def _state_words(line: EventLine) -> str:
     """What was or is true, in words: Read until Fri 27 Nov, 18:00; Olivia Owner."""
     data = line.event.data
     if "privilege" in data:
-        told = {"right": terms.right(data["privilege"], line.event.object_type), "until": _end(line)}
-        return _("%(right)s until %(until)s") % told if told["until"] else _("%(right)s, no end") % told
+        values = {"right": terms.right(data["privilege"], line.event.object_type), "until": _end(line)}
+        return _("%(right)s until %(until)s") % values if values["until"] else _("%(right)s, no end") % values
     if line.event.kind in ("owner.set", "owner.ended"):
         return line.values.get("person", "")
     return _value("mode", str(data.get("mode", line.text)))
@@ -455,8 +455,8 @@ def _place(line: EventLine) -> str:
 
 def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[TimelineRow]:
     """What lately changed who has access to an object, from above too."""
-    asked = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
-    return rows(history.page(asked, seen, limit=limit, lines=LINES).entries)[: limit + 2]
+    filter_ = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
+    return rows(history.page(filter_, seen, limit=limit, lines=LINES).entries)[: limit + 2]
 
 
 def timeline(shown: Iterable[TimelineRow]) -> Timeline:

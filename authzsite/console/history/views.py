@@ -58,46 +58,48 @@ def shown(
     """Rows and pager of one page of the record."""
     given = history.given_to(viewer) if given is None else given
     seen = history.sight(viewer, realms, given=given)
-    asked = read(request, seen, object_, realm)
-    if asked.problems:
-        return {"question": asked, "seen": seen, "rows": [], "empty": _nothing(asked)}
-    before = asked.revision + 1 if asked.revision and not asked.before else asked.before
-    limit, lines = (1, timeline.ALONE) if asked.revision else (SHOWN, timeline.LINES)
-    found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
-    if asked.doubts and not found.entries:
-        asked = asked.doubted()
-        return {"question": asked, "seen": seen, "rows": [], "empty": _nothing(asked)}
+    question = read(request, seen, object_, realm)
+    if question.problems:
+        return {"question": question, "seen": seen, "rows": [], "empty": _nothing(question)}
+    before = question.revision + 1 if question.revision and not question.before else question.before
+    limit, lines = (1, timeline.ALONE) if question.revision else (SHOWN, timeline.LINES)
+    change_page = history.page(question.filter, seen, before=before, limit=limit, lines=lines)
+    if question.doubts and not change_page.entries:
+        question = question.doubted()
+        return {"question": question, "seen": seen, "rows": [], "empty": _nothing(question)}
     entries = [
-        entry for entry in found.entries if not asked.revision or entry.change.revision == asked.revision
+        entry
+        for entry in change_page.entries
+        if not question.revision or entry.change.revision == question.revision
     ]
     rows = timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given))
     return {
-        "question": asked,
+        "question": question,
         "seen": seen,
         "rows": timeline.with_undo(rows, entries, viewer),
-        "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
-        **timeline.nothing(found, asked.url(before=found.next), _nothing(asked)),
+        "pager": _pager(question, change_page, export=bool(duties.held(viewer, EXPORT_HISTORY))),
+        **timeline.nothing(change_page, question.url(before=change_page.next), _nothing(question)),
     }
 
 
-def _pager(asked: Question, found: history.Page, *, export: bool) -> Pager:
-    if asked.revision:
+def _pager(question: Question, change_page: history.Page, *, export: bool) -> Pager:
+    if question.revision:
         return Pager(
-            gettext("Change %(revision)s alone") % {"revision": words.number(asked.revision)},
-            previous=asked.url(revision=""),
+            gettext("Change %(revision)s alone") % {"revision": words.number(question.revision)},
+            previous=question.url(revision=""),
         )
-    text = gettext("%(entries)s, newest first") % {"entries": words.count(len(found.entries), "change")}
-    text = ". ".join(filter(None, (text, timeline.as_far(found))))
-    csv = reverse("console:history_csv") + asked.url() if export else ""
-    next_ = asked.url(before=found.next) if found.next else ""
-    return Pager(text, asked.url() if asked.before else "", next_, csv)
+    text = gettext("%(entries)s, newest first") % {"entries": words.count(len(change_page.entries), "change")}
+    text = ". ".join(filter(None, (text, timeline.as_far(change_page))))
+    csv = reverse("console:history_csv") + question.url() if export else ""
+    next_ = question.url(before=change_page.next) if change_page.next else ""
+    return Pager(text, question.url() if question.before else "", next_, csv)
 
 
-def _nothing(asked: Question) -> Empty:
-    if asked.url() != Question(filter=Filter(object=asked.filter.object)).url():
+def _nothing(question: Question) -> Empty:
+    if question.url() != Question(filter=Filter(object=question.filter.object)).url():
         everything = Action(
             gettext("Show everything"),
-            asked.url(**dict.fromkeys(EVERYTHING, "")),
+            question.url(**dict.fromkeys(EVERYTHING, "")),
             "",
         )
         return Empty(
@@ -129,15 +131,15 @@ def history_list(request: Request) -> HttpResponse:
     realms = history.realms(asker, given=given)
     root = None if node else realm_in(request, realms)
     context = shown(request, asker, realms, node or root, root.name if root else "", given)
-    asked = context["question"]
+    question = context["question"]
     return page(
         request,
         "console/history/history.html",
         {
             **context,
             **_frame(place),
-            **fields(asked, realms),
-            "chart": _chart(asked, context["seen"]),
+            **fields(question, realms),
+            "chart": _chart(question, context["seen"]),
             "options": ShownList.of(request, LIST).options(),
         },
         section="history",
@@ -146,9 +148,9 @@ def history_list(request: Request) -> HttpResponse:
     )
 
 
-def _chart(asked: Question, seen: history.Sight) -> DayChart | None:
+def _chart(question: Question, seen: history.Sight) -> DayChart | None:
     """How much changed day by day on what the viewer looks after, where nothing is filtered.  One query."""
-    if asked.url() != Question().url() or not seen.objects:
+    if question.url() != Question().url() or not seen.objects:
         return None
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
@@ -164,10 +166,10 @@ def _object(request: Request) -> ObjectAccess | None:
 def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
     """The realm that is asked about, None for all.  One that is not the asker's is absent: Http404."""
     name = request.GET.get("realm", "")
-    found = next((realm for realm in realms if realm.name == name), None)
-    if name and found is None:
+    match = next((realm for realm in realms if realm.name == name), None)
+    if name and match is None:
         raise Http404
-    return found
+    return match
 
 
 def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
@@ -217,9 +219,9 @@ def as_csv(request: Request) -> HttpResponseBase:
     place = _object(request)
     node = place.node if place else None
     root = realm_in(request, history.realms(asker)) if node is None and "realm" in request.GET else None
-    asked = read(request, seen, node or root, root.name if root else "")
+    question = read(request, seen, node or root, root.name if root else "")
     head = ["revision", "when", "by", "what", "object", "reason"]
-    return csv_file.answer("history", head, [] if asked.problems else _every(asked, seen))
+    return csv_file.answer("history", head, [] if question.problems else _every(question, seen))
 
 
 def to_take_away(asker: Principal) -> Sight | None:
@@ -232,11 +234,11 @@ def not_yours_to_take(request: Request) -> HttpResponse:
     return show(request, 403, heading=gettext("You cannot export this"), text=str(NO_EXPORT))
 
 
-def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:
+def _every(question: Question, seen: Sight) -> Iterator[Sequence[object]]:
     before: int | None = None
     while True:
-        found = history.page(asked.filter, seen, before=before, limit=500)
-        for entry in found.entries:
+        change_page = history.page(question.filter, seen, before=before, limit=500)
+        for entry in change_page.entries:
             for line in entry.lines:
                 yield (
                     entry.change.revision,
@@ -246,6 +248,6 @@ def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:
                     line.event.object_name,
                     entry.change.reason,
                 )
-        if found.next is None:
+        if change_page.next is None:
             return
-        before = found.next
+        before = change_page.next

@@ -45,9 +45,9 @@ class Attention:
 
     def _record(self) -> Iterable[Item]:
         """What was found wrong with the record, for site admins."""
-        found = verifications.trouble() if is_service_admin(self.desk.asker) else None
-        if found is not None:
-            text = verifications.in_words(found.broken, found.differences)
+        trouble = verifications.trouble() if is_service_admin(self.desk.asker) else None
+        if trouble is not None:
+            text = verifications.in_words(trouble.broken, trouble.differences)
             look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the audit log"))
             note = _("Until the cause is known, do not rely on what this site says about access")
             yield Item(Face("thing", "warn"), _("The audit log:"), text, note, look)

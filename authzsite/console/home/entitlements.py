@@ -84,15 +84,15 @@ class Entitlements:
         ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.desk.reached:
             ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
-        known = [
+        reached = [
             (self.desk.places[key], via, rules)
             for (key, via, _), rules in ways.items()
             if key in self.desk.places
         ]
-        known.sort(key=lambda one: (len(one[1]), one[0].names, one[0].type, not one[2][0].allow))
+        reached.sort(key=lambda entry: (len(entry[1]), entry[0].names, entry[0].type, not entry[2][0].allow))
         if usable_first:
-            known.sort(key=lambda item: (_end_of(item[2]) or FAR, item[0].type in terms.CONTAINERS))
-        return [self._line(node, rules) for node, _, rules in known[:REACH]]
+            reached.sort(key=lambda item: (_end_of(item[2]) or FAR, item[0].type in terms.CONTAINERS))
+        return [self._line(node, rules) for node, _, rules in reached[:REACH]]
 
     def _line(self, node: Node, rules: Sequence[Rule]) -> ReachSummary:
         labels = dict.fromkeys(terms.right(rule.privilege, node.type, node.kind) for rule in rules)

@@ -47,8 +47,8 @@ class Numbers:
         """How many there were on each of the days, the oldest first."""
         today = timezone.localtime(self.desk.now).replace(hour=0, minute=0, second=0, microsecond=0)
         days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-        found = counts.changes_by_day(self.desk.owned, timeline.ABOUT_ACCESS, since=days[0])
-        return [found.get(day.date(), 0) for day in days]
+        counts_by_day = counts.changes_by_day(self.desk.owned, timeline.ABOUT_ACCESS, since=days[0])
+        return [counts_by_day.get(day.date(), 0) for day in days]
 
     def _backends(self) -> Iterable[Tile]:
         lines = self.desk.backends
@@ -78,5 +78,5 @@ def _more(now: int, before: int) -> str:
 def _line(numbers: Sequence[int], now: datetime) -> Spark:
     """A line through the numbers, one a day, and the same in words."""
     first = dateformat.format(timezone.localtime(now) - timedelta(days=len(numbers) - 1), "l")
-    told = ", ".join(map(words.number, numbers))
-    return spark(numbers, _("Changes a day, %(first)s to today: %(told)s") % {"first": first, "told": told})
+    values = ", ".join(map(words.number, numbers))
+    return spark(numbers, _("Changes a day, %(first)s to today: %(told)s") % {"first": first, "told": values})

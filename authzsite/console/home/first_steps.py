@@ -38,9 +38,9 @@ class First:
     def admins(self) -> list[Principal]:
         """The site admins who can sign in."""
         rows = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
-        found = list(rows.order_by("display_name", "name"))
-        here = able([item.pk for item in found])
-        return [item for item in found if item.pk in here]
+        principals = list(rows.order_by("display_name", "name"))
+        able_people = able([item.pk for item in principals])
+        return [item for item in principals if item.pk in able_people]
 
     @cached_property
     def roots(self) -> list[Node]:
@@ -56,8 +56,8 @@ class First:
     @cached_property
     def orphan(self) -> Node | None:
         """A realm whose owner cannot come in."""
-        here = able({owner.pk for owner in self.owners.values()})
-        kept = {key for key, one in self.owners.items() if one.pk in here}
+        able_people = able({owner.pk for owner in self.owners.values()})
+        kept = {key for key, owner in self.owners.items() if owner.pk in able_people}
         return next((root for root in self.roots if root.id not in kept), None)
 
     @cached_property
@@ -109,10 +109,14 @@ class First:
             )
         who = self.owners.get(orphan.id)
         name = who.name if who else _("Nobody")
-        known = User.objects.filter(principal=who).first() if who else None
+        account = User.objects.filter(principal=who).first() if who else None
         text = _("%(name)s owns %(name2)s and cannot sign in yet.") % {"name": name, "name2": orphan.name}
         new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
-        url = reverse("console:account", args=[known.pk]) if known else new or reverse("console:account_new")
+        url = (
+            reverse("console:account", args=[account.pk])
+            if account
+            else new or reverse("console:account_new")
+        )
         return Step(title, state, text, Action(_("Create an account"), url, "primary"))
 
     def _connection(self, state: str) -> Step:

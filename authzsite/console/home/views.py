@@ -50,8 +50,8 @@ class Waiting:
 
     @cached_property
     def items(self) -> list[Item]:
-        asked = (item for area in self.areas for item in area.waits.items[: home_waiting.SHOWN])
-        return [*asked, *self.here]
+        waits = (item for area in self.areas for item in area.waits.items[: home_waiting.SHOWN])
+        return [*waits, *self.here]
 
     def step(self) -> Action:
         """The page's one filled button: what somebody else waits for, else a look around."""

@@ -73,7 +73,7 @@ def waits(order: int, one: str, several: str = "") -> Callable[[Finder], Finder]
 
     def register(finder: Finder) -> Finder:
         _KNOWN.append(_Known(order, one, several or f"{one}s", finder))
-        _KNOWN.sort(key=lambda known: known.order)
+        _KNOWN.sort(key=lambda area: area.order)
         return finder
 
     return register
@@ -81,13 +81,13 @@ def waits(order: int, one: str, several: str = "") -> Callable[[Finder], Finder]
 
 def areas(asker: Principal) -> list[Area]:
     """What waits for somebody, area by area; those where nothing does are left out."""
-    found = []
-    for known in _KNOWN:
-        told = known.finder(asker)
-        waiting = told if isinstance(told, Waits) else Waits(tuple(told))
+    areas_ = []
+    for area in _KNOWN:
+        finder = area.finder(asker)
+        waiting = finder if isinstance(finder, Waits) else Waits(tuple(finder))
         if waiting.count:
-            found.append(Area(known.one, known.several, waiting))
-    return found
+            areas_.append(Area(area.one, area.several, waiting))
+    return areas_
 
 
 def heading(some: Sequence[Area], others: int) -> str:
@@ -95,6 +95,8 @@ def heading(some: Sequence[Area], others: int) -> str:
     many = sum(area.waits.count for area in some) + others
     if not many:
         return _("Nothing waits for you")
-    one, several = (some[0].one, some[0].several) if len(some) == 1 and not others else ("thing", "things")
-    what = f"{words.spelled(many)} {ngettext(one, several, many)}"
+    singular, several = (
+        (some[0].one, some[0].several) if len(some) == 1 and not others else ("thing", "things")
+    )
+    what = f"{words.spelled(many)} {ngettext(singular, several, many)}"
     return ngettext("%(what)s waits for you", "%(what)s wait for you", many) % {"what": what}

@@ -47,7 +47,7 @@ def notice_list(request: Request) -> HttpResponse:
         return _mark(request)
     everything = request.GET.get("show") == "all"
     before = number_in(request.GET.get("before", "")) or 0
-    found = inbox.page(asker_of(request), unread=not everything, before=before)
+    notices = inbox.page(asker_of(request), unread=not everything, before=before)
     waiting = account_of(request).unread
     if not waiting:
         heading = _("Nothing new")
@@ -62,10 +62,10 @@ def notice_list(request: Request) -> HttpResponse:
             Toggle(_("New"), reverse("console:inbox"), not everything, words.number(waiting)),
             Toggle(_("All"), _address({"show": "all"}), everything),
         ],
-        "lines": [_line(row) for row in found.rows],
+        "lines": [_line(row) for row in notices.rows],
         "waiting": waiting,
         "here": request.get_full_path(),
-        "pager": _pager(found, everything, begun=before),
+        "pager": _pager(notices, everything, begun=before),
         "empty": _empty(everything),
     }
     return page(request, "console/inbox/list.html", context, section="inbox")
@@ -103,14 +103,14 @@ def _address(query: Mapping[str, object]) -> str:
     return f"{reverse('console:inbox')}?{urlencode(query)}"
 
 
-def _pager(found: inbox.Page, everything: bool, *, begun: int) -> Pager | None:
-    if not found.before and not begun:
+def _pager(notice_page: inbox.Page, everything: bool, *, begun: int) -> Pager | None:
+    if not notice_page.before and not begun:
         return None
     kept = {"show": "all"} if everything else {}
     return Pager(
-        _("%(rows)s here") % {"rows": words.count(len(found.rows), "notice")},
+        _("%(rows)s here") % {"rows": words.count(len(notice_page.rows), "notice")},
         _address(kept) if begun else "",
-        _address({**kept, "before": found.before}) if found.before else "",
+        _address({**kept, "before": notice_page.before}) if notice_page.before else "",
     )
 
 

@@ -86,15 +86,15 @@ def _most_types(objects: Mapping[str, int]) -> str:
 
 def sorts(found: Overview) -> list[TypeFigures]:
     """By type, the most first."""
-    told = []
+    figures = []
     for type_, many in sorted(found.objects.items(), key=lambda pair: (-pair[1], pair[0])):
         actions = sorted(found.pairs.get(type_, {}).items(), key=lambda pair: (-pair[1], pair[0]))
         kept = [(name, many_) for name, many_ in actions if many_ and not name.startswith(ASIDE)]
         pairs = dict.fromkeys(f"{terms.action(name, type_)}: {words.number(many_)}" for name, many_ in kept)
-        told.append(
+        figures.append(
             TypeFigures(terms.kind_of(type_), words.number(many), "; ".join(pairs) or gettext("Nobody"))
         )
-    return told
+    return figures
 
 
 def classes(found: Overview) -> list[Class]:
@@ -142,8 +142,8 @@ class Lists:
 
     def furthest(self) -> list[TopRow]:
         keys = [item.principal.pk for item in self.found.furthest if item.principal]
-        known = set(self.circle.people().filter(pk__in=keys).values_list("pk", flat=True))
-        kept = [item for item in self.found.furthest if item.principal and item.principal.pk in known][
+        visible = set(self.circle.people().filter(pk__in=keys).values_list("pk", flat=True))
+        kept = [item for item in self.found.furthest if item.principal and item.principal.pk in visible][
             :FOREMOST
         ]
         drawn = [_person(item.principal) for item in kept if item.principal]
@@ -154,11 +154,11 @@ class Lists:
         return [item for item in lines if item.node and ask.may_see(slice_, item.node, now=now)]
 
     def _rows(
-        self, lines: Sequence[overview.TopEntry], drawn: Sequence[Who], one: str, several: str, note: Any
+        self, lines: Sequence[overview.TopEntry], drawn: Sequence[Who], singular: str, several: str, note: Any
     ) -> list[TopRow]:
         lengths = bars([row.weight for row in lines])
         return [
-            TopRow(who, words.count(row.weight, one, several), note(row), length)
+            TopRow(who, words.count(row.weight, singular, several), note(row), length)
             for row, who, length in zip(lines, drawn, lengths, strict=True)
         ]
 
@@ -188,12 +188,12 @@ def _person(person: Principal) -> Who:
 
 def growth(points: Sequence[Point]) -> list[GrowthChart]:
     """One line for each number, where there are two runs to draw one between."""
-    told = (
+    lines = (
         (gettext("Pairs that can read"), [(point.at, point.reading) for point in points]),
         (gettext("Grants"), [(point.at, point.grants) for point in points]),
         (gettext("Objects"), [(point.at, point.objects) for point in points]),
     )
-    return [drawn for title, numbers in told if (drawn := line(title, numbers))]
+    return [drawn for title, numbers in lines if (drawn := line(title, numbers))]
 
 
 def latest(realms: Iterable[int]) -> dict[int | None, PipelineRun]:

@@ -55,9 +55,9 @@ def _origin(request: Request) -> str:
     return page if page and is_own(request, page) else reverse("console:hints")
 
 
-def _locked(request: Request, told: HintView, cannot: StrOrPromise) -> HttpResponse | None:
+def _locked(request: Request, hint: HintView, cannot: StrOrPromise) -> HttpResponse | None:
     """The refusal of who may see a hint and not act on it; `cannot` says what, with the object's `name`."""
-    asker, node = asker_of(request), told.node
+    asker, node = asker_of(request), hint.node
     if ask.ask(asker, GRANT, node):
         return None
     access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
@@ -159,19 +159,19 @@ class MendHintView(HintChangeView):
         return _("Revoke")
 
 
-def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
-    row, node = told.row, told.node
+def _foretold(hint: HintView) -> tuple[Tally | None, Diff]:
+    row, node = hint.row, hint.node
     if row.pattern:
         text = _("ends on this name; access through another name stays")
-        return None, Diff((DiffLine("change", about_words(told), text),))
-    if row.holder is not None and (told.role is None or is_personal(told.role.name)):
+        return None, Diff((DiffLine("change", about_words(hint), text),))
+    if row.holder is not None and (hint.role is None or is_personal(hint.role.name)):
         shown = Shown(previews.of_removal(node, (row.holder,), (row.privilege,)), node, removal=True)
         return shown.tally(), shown.diff()
-    if told.role is None:
-        return None, Diff((DiffLine("change", about_words(told), "ends"),))
+    if hint.role is None:
+        return None, Diff((DiffLine("change", about_words(hint), "ends"),))
     effect = Grant.objects.values_list("effect", flat=True).get(pk=row.grant or 0)
     change = RoleChange(removes=((node, Privilege(row.privilege, effect)),))
-    foretold = Foretold.of_role(of_role_change(told.role, change), removal=True)
+    foretold = Foretold.of_role(of_role_change(hint.role, change), removal=True)
     return (foretold.tally() if foretold.parts else None), foretold.diff()
 
 
@@ -226,8 +226,8 @@ class DismissHintView(HintChangeView):
 @login_required
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
-    told, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request.POST))
-    if (answer := _locked(request, told, _("You cannot bring back hints about %(name)s"))) is not None:
+    hint, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request.POST))
+    if (answer := _locked(request, hint, _("You cannot bring back hints about %(name)s"))) is not None:
         return answer
     try:
         hints.bring_back(id, by=by)
@@ -237,6 +237,6 @@ def back(request: Request, id: int) -> HttpResponse:
         say(
             request,
             _("Brought back: %(label)s, %(name)s")
-            % {"label": terms.lower(_(told.label)), "name": what(told).name},
+            % {"label": terms.lower(_(hint.label)), "name": what(hint).name},
         )
     return redirect("console:hints")

@@ -89,11 +89,11 @@ class Drawing:
             row.reason,
         )
 
-    def _mend(self, told: HintView, about: str) -> Action:
-        url = mend_url(told)
-        if told.kind.deed == REMOVE:
+    def _mend(self, hint: HintView, about: str) -> Action:
+        url = mend_url(hint)
+        if hint.kind.deed == REMOVE:
             url = self._with_back(url)
-        return Action(_button(told), url, "mini", more=about)
+        return Action(_button(hint), url, "mini", more=about)
 
     def _with_back(self, url: str) -> str:
         return f"{url}?{urlencode({'back': self.back})}" if self.back else url
@@ -116,10 +116,10 @@ def mends(told: HintView) -> str:
     return _filled(told.kind.mends, told)
 
 
-def _filled(text: str, told: HintView) -> str:
-    known = {name: _worded(name, value) for name, value in told.values.items()}
-    known["privilege"] = _(known["privilege"])
-    return _(text).format(**known)
+def _filled(text: str, hint: HintView) -> str:
+    values = {name: _worded(name, value) for name, value in hint.values.items()}
+    values["privilege"] = _(values["privilege"])
+    return _(text).format(**values)
 
 
 def _worded(name: str, value: Any) -> Any:
@@ -171,8 +171,8 @@ def found_words(told: HintView) -> str:
     return _("Revision %(revision)s, %(seen)s; first %(first)s") % {**values, "first": first}
 
 
-def _dismissed(told: HintView) -> str:
-    row = told.row
+def _dismissed(hint: HintView) -> str:
+    row = hint.row
     if row.dismissed is None:
         return ""
     by = row.dismissed_by.label if row.dismissed_by else pgettext("by whom", "an erased person")
@@ -182,8 +182,8 @@ def _dismissed(told: HintView) -> str:
     }
 
 
-def _button(told: HintView) -> str:
-    return str(BUTTONS[told.kind.deed])
+def _button(hint: HintView) -> str:
+    return str(BUTTONS[hint.kind.deed])
 
 
 def mend_url(told: HintView) -> str:
@@ -200,9 +200,9 @@ def mend_url(told: HintView) -> str:
     return reverse("console:hint_mend", args=[row.pk])
 
 
-def _narrow_url(told: HintView) -> str:
-    row, node = told.row, told.node
-    if told.role is not None and not is_personal(told.role.name):
-        return reverse("console:role_give_on", args=[told.role.id, node.id])
-    asked = {"may": row.privilege, **({"who": str(row.holder)} if row.holder else {})}
-    return f"{reverse('console:revoke', args=[node.id])}?{urlencode(asked)}"
+def _narrow_url(hint: HintView) -> str:
+    row, node = hint.row, hint.node
+    if hint.role is not None and not is_personal(hint.role.name):
+        return reverse("console:role_give_on", args=[hint.role.id, node.id])
+    query = {"may": row.privilege, **({"who": str(row.holder)} if row.holder else {})}
+    return f"{reverse('console:revoke', args=[node.id])}?{urlencode(query)}"

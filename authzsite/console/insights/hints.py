@@ -72,26 +72,26 @@ def _asked(request: Request) -> HintFilter:
 @login_required
 def hint_list(request: Request) -> HttpResponse:
     """Every hint that the viewer may see, those first that concern most people."""
-    asker, asked = asker_of(request), _asked(request)
+    asker, filter_ = asker_of(request), _asked(request)
     realms = realms_of(asker)
-    chosen = asked.among(realms)
-    found = HintList(chosen, actor(asker), asked.dismissed)
-    counts = found.counts()
-    shown, pager = _page_of(found, counts, asked)
+    chosen = filter_.among(realms)
+    hints = HintList(chosen, actor(asker), filter_.dismissed)
+    counts = hints.counts()
+    shown, pager = _page_of(hints, counts, filter_)
     lines = list(map(Drawing.by(asker, chosen).line, shown))
     runs = _runs(chosen)
     context: dict[str, Any] = {
-        "heading": _heading(counts, asked),
+        "heading": _heading(counts, filter_),
         "lead": _("Access that may no longer be needed. Nothing changes until you act."),
-        "toggles": _kinds(counts, asked),
-        "realms": _realms(realms, asked),
-        "switch": _switch(asked),
+        "toggles": _kinds(counts, filter_),
+        "realms": _realms(realms, filter_),
+        "switch": _switch(filter_),
         "lines": lines,
-        "dismissed": asked.dismissed,
+        "dismissed": filter_.dismissed,
         "reasons": reasons(lines),
         "pager": pager,
         "looked": [(item.name, runs.get(item.realm_id)) for item in chosen],
-        "empty": _nothing(asker, chosen, asked, found=bool(counts), looked=bool(runs)),
+        "empty": _nothing(asker, chosen, filter_, found=bool(counts), looked=bool(runs)),
         "here": request.get_full_path(),
     }
     realm = chosen[0].name if len(chosen) == 1 else ""
@@ -101,27 +101,27 @@ def hint_list(request: Request) -> HttpResponse:
 
 
 def _page_of(
-    found: HintList, counts: Mapping[str, int], asked: HintFilter
+    found: HintList, counts: Mapping[str, int], filter_: HintFilter
 ) -> tuple[Sequence[HintView], Pager]:
     """Those behind the place that the address names."""
-    rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
+    rows = found.page(SHOWN + 1, kind=filter_.kind, after=filter_.after)
     shown = rows[:SHOWN]
     last = shown[-1].row if len(rows) > SHOWN else None
-    next_ = asked.url(after=f"{last.people}.{last.pk}") if last else ""
-    many = counts.get(asked.kind, 0) if asked.kind else sum(counts.values())
+    next_ = filter_.url(after=f"{last.people}.{last.pk}") if last else ""
+    many = counts.get(filter_.kind, 0) if filter_.kind else sum(counts.values())
     text = _("%(many)s, those that concern most people first") % {"many": words.count(many, "hint")}
-    csv = reverse("console:hints_csv") + asked.url()
-    return shown, Pager(text, asked.url() if asked.after else "", next_, csv)
+    csv = reverse("console:hints_csv") + filter_.url()
+    return shown, Pager(text, filter_.url() if filter_.after else "", next_, csv)
 
 
 @reads
 @login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """The same hints to their end."""
-    asker, asked = asker_of(request), _asked(request)
-    found = HintList(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
+    asker, filter_ = asker_of(request), _asked(request)
+    hints = HintList(filter_.among(realms_of(asker)), actor(asker), filter_.dismissed)
     head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
-    return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
+    return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(hints, filter_.kind))
 
 
 def _lines(found: HintList, kind: str) -> Iterator[list[object]]:
@@ -135,42 +135,44 @@ def _lines(found: HintList, kind: str) -> Iterator[list[object]]:
         after = (rows[-1].row.people, rows[-1].row.pk)
 
 
-def _heading(counts: Mapping[str, int], asked: HintFilter) -> str:
+def _heading(counts: Mapping[str, int], filter_: HintFilter) -> str:
     many = sum(counts.values())
     text = (
         ngettext("%(many)s dismissed hint", "%(many)s dismissed hints", many)
-        if asked.dismissed
+        if filter_.dismissed
         else ngettext("%(many)s hint", "%(many)s hints", many)
     )
     return text % {"many": words.spelled(many)}
 
 
-def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:
-    every = Toggle(_("All"), asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
+def _kinds(counts: Mapping[str, int], filter_: HintFilter) -> tuple[Toggle, ...]:
+    every = Toggle(_("All"), filter_.url(kind=""), not filter_.kind, words.number(sum(counts.values())))
     return (
         every,
         *(
-            Toggle(_(kind.label), asked.url(kind=code), asked.kind == code, words.number(counts.get(code, 0)))
+            Toggle(
+                _(kind.label), filter_.url(kind=code), filter_.kind == code, words.number(counts.get(code, 0))
+            )
             for code, kind in KINDS.items()
-            if code in counts or asked.kind == code
+            if code in counts or filter_.kind == code
         ),
     )
 
 
-def _realms(realms: Sequence[Node], asked: HintFilter) -> tuple[Toggle, ...]:
+def _realms(realms: Sequence[Node], filter_: HintFilter) -> tuple[Toggle, ...]:
     if len(realms) < 2:
         return ()
-    every = Toggle(_("Every realm"), asked.url(**{"in": ""}), not asked.realm)
+    every = Toggle(_("Every realm"), filter_.url(**{"in": ""}), not filter_.realm)
     return (
         every,
-        *(Toggle(realm.name, asked.url(**{"in": realm.id}), asked.realm == realm.id) for realm in realms),
+        *(Toggle(realm.name, filter_.url(**{"in": realm.id}), filter_.realm == realm.id) for realm in realms),
     )
 
 
-def _switch(asked: HintFilter) -> Action:
-    if asked.dismissed:
-        return Action(_("Show open hints"), asked.url(show="", kind=""), "plain")
-    return Action(_("Show dismissed"), asked.url(show="dismissed", kind=""), "plain")
+def _switch(filter_: HintFilter) -> Action:
+    if filter_.dismissed:
+        return Action(_("Show open hints"), filter_.url(show="", kind=""), "plain")
+    return Action(_("Show dismissed"), filter_.url(show="dismissed", kind=""), "plain")
 
 
 @dataclass(frozen=True)
@@ -195,13 +197,13 @@ def _runs(realms: Sequence[Node]) -> dict[int | None, LastRun]:
 
 
 def _nothing(
-    asker: Principal, realms: Sequence[Node], asked: HintFilter, *, found: bool, looked: bool
+    asker: Principal, realms: Sequence[Node], filter_: HintFilter, *, found: bool, looked: bool
 ) -> Empty | None:
     if found:
         return Empty(
-            _("No hint matches"), drawn=False, level=2, actions=(Action(_("Show all"), asked.url(kind="")),)
+            _("No hint matches"), drawn=False, level=2, actions=(Action(_("Show all"), filter_.url(kind="")),)
         )
-    if asked.dismissed:
+    if filter_.dismissed:
         return Empty(
             _("Nothing was dismissed"),
             _("Dismissed hints are listed here with their reasons."),

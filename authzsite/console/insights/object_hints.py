@@ -25,30 +25,30 @@ def on_object(place: ObjectAccess) -> dict[str, Any]:
     """Those on the object itself.  A fixed number of queries."""
     if not place.may_look:
         return {}
-    found = hints.about_object(place.node, place.actor)
-    return _drawn(place.asker, found, [place.node], reverse("console:object", args=[place.node.id]))
+    hints_ = hints.about_object(place.node, place.actor)
+    return _drawn(place.asker, hints_, [place.node], reverse("console:object", args=[place.node.id]))
 
 
 def on_role(place: ObjectAccess) -> dict[str, Any]:
     """Those about what the role gives, and about the role beside another."""
-    found = hints.about_role(place.node, place.actor)
-    return _drawn(place.asker, found, [place.node], terms.page_of(place.node.id, place.node.type))
+    hints_ = hints.about_role(place.node, place.actor)
+    return _drawn(place.asker, hints_, [place.node], terms.page_of(place.node.id, place.node.type))
 
 
 def on_person(asker: Principal, person: Principal, realms: Sequence[Node]) -> dict[str, Any]:
     """Those about what somebody holds, realm by realm."""
     by = actor(asker)
-    found = [told for realm in realms for told in hints.about_person(person, realm, by)]
-    return _drawn(asker, found, realms, reverse("console:person", args=[person.pk]))
+    views = [view for realm in realms for view in hints.about_person(person, realm, by)]
+    return _drawn(asker, views, realms, reverse("console:person", args=[person.pk]))
 
 
-def _drawn(asker: Principal, found: Sequence[HintView], realms: Sequence[Node], back: str) -> dict[str, Any]:
-    if not found:
+def _drawn(asker: Principal, views: Sequence[HintView], realms: Sequence[Node], back: str) -> dict[str, Any]:
+    if not views:
         return {}
     draw = Drawing.by(asker, realms, back)
-    lines = [draw.line(item) for item in found[:SHOWN]]
-    more = len(found) - len(lines)
-    url = f"{reverse('console:hints')}?{urlencode({'in': found[0].node.root_id})}"
+    lines = [draw.line(item) for item in views[:SHOWN]]
+    more = len(views) - len(lines)
+    url = f"{reverse('console:hints')}?{urlencode({'in': views[0].node.root_id})}"
     return {
         "hints": lines,
         "hints_url": url,

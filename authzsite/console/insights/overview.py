@@ -66,12 +66,12 @@ def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
         if run is None:
             yield RealmFigures(place.name, url, (), "")
             continue
-        found = run.result
+        result = run.result
         numbers = (
-            (_("Objects"), words.number(sum(found["objects"].values()))),
-            (_("Members"), words.number(found["people"]["members"])),
-            (_("Can read something"), words.number(found["people"]["reading"])),
-            (_("Grants"), words.number(found["grants"])),
+            (_("Objects"), words.number(sum(result["objects"].values()))),
+            (_("Members"), words.number(result["people"]["members"])),
+            (_("Can read something"), words.number(result["people"]["reading"])),
+            (_("Grants"), words.number(result["grants"])),
         )
         yield RealmFigures(place.name, url, numbers, figures.as_of(run))
 
@@ -88,7 +88,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
             "owner_words": ward.owner_words()
         }
         return refused(request, ward, heading, text)
-    found = overview(ward.root, by)
+    figures_ = overview(ward.root, by)
     starts = control.may_run(by, ward.root)
     context: dict[str, Any] = {
         "heading": _("Overview of %(name)s") % {"name": ward.root.name},
@@ -98,7 +98,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
         "name": NAME,
         "drift": list(by_hand(ward)),
         "reason": None if starts else Reason("why-not-start", str(STARTERS)),
-        **(_shown(request, ward, found) if found else _none(ward)),
+        **(_shown(request, ward, figures_) if figures_ else _none(ward)),
     }
     return page(
         request,
@@ -118,30 +118,30 @@ def _none(ward: RealmAccess) -> dict[str, Any]:
     }
 
 
-def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, Any]:
-    lists = figures.Lists(circle_of(request), ward.root, found)
-    run_url = reverse("console:pipeline_run", args=[found.run.pk])
+def _shown(request: Request, ward: RealmAccess, overview_: Overview) -> dict[str, Any]:
+    lists = figures.Lists(circle_of(request), ward.root, overview_)
+    run_url = reverse("console:pipeline_run", args=[overview_.run.pk])
     return {
         "lead": _("Counted over the whole realm at one revision; later changes are not included."),
         "actions": [Action(_("See the run"), run_url, "plain")],
-        "note": _later(found),
-        "as_of": figures.as_of(found.run),
-        "tiles": figures.tiles(found),
-        "classes": figures.classes(found),
-        "sorts": figures.sorts(found),
+        "note": _later(overview_),
+        "as_of": figures.as_of(overview_.run),
+        "tiles": figures.tiles(overview_),
+        "classes": figures.classes(overview_),
+        "sorts": figures.sorts(overview_),
         "lists": (
             ("exposed", _("Most exposed objects"), _("Object"), _("Who can read it"), lists.exposed()),
             ("broadest", _("Broadest roles"), _("Role"), _("Gives something on"), lists.broadest()),
             ("furthest", _("Most access"), _("Who"), _("Can read"), lists.furthest()),
         ),
-        "growth": figures.growth(found.growth),
-        "points": found.growth[::-1],
+        "growth": figures.growth(overview_.growth),
+        "points": overview_.growth[::-1],
     }
 
 
-def _later(found: Overview) -> Note | None:
+def _later(overview_: Overview) -> Note | None:
     """That the record has gone on since; how much of that is of this realm is not counted."""
-    behind = revision_now() - found.run.revision
+    behind = revision_now() - overview_.run.revision
     if behind <= 0:
         return None
     since = ngettext(

@@ -79,9 +79,9 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
     last = mine.filter(pk=before).first() if before else None
     if last is not None:
         mine = mine.filter(Q(asked__lt=last.asked) | Q(asked=last.asked, pk__lt=last.pk))
-    found = list(mine[: SHOWN + 1])
-    shown = found[:SHOWN]
-    next_ = f"?before={shown[-1].pk}" if len(found) > SHOWN else ""
+    rows = list(mine[: SHOWN + 1])
+    shown = rows[:SHOWN]
+    next_ = f"?before={shown[-1].pk}" if len(rows) > SHOWN else ""
     return shown, Pager(
         _("%(shown)s, newest first") % {"shown": words.count(len(shown), "run")}, "?" if last else "", next_
     )
@@ -94,10 +94,10 @@ def as_csv(request: Request) -> HttpResponseBase:
     by_realm = {item.realm_id: item for item in watched(asker_of(request))}
     head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
     rows = _of(by_realm).iterator(csv_file.CHUNK)
-    return csv_file.answer("pipeline-runs", head, _told(rows, by_realm))
+    return csv_file.answer("pipeline-runs", head, _csv_rows(rows, by_realm))
 
 
-def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> Iterator[list[object]]:
+def _csv_rows(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> Iterator[list[object]]:
     for some in csv_file.chunks(rows):
         names = runs.askers(some)
         for row in some:
@@ -112,8 +112,8 @@ def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> 
 def progress(request: Request) -> HttpResponse:
     """How far the named runs are: a part of a page, asked for again while one goes on."""
     by_realm = {item.realm_id: item for item in watched(asker_of(request))}
-    asked = numbers_in(request.GET.getlist("run"))[:WATCHED]
-    shown = runs.watching(_of(by_realm).filter(pk__in=asked), by_realm)
+    run_ids = numbers_in(request.GET.getlist("run"))[:WATCHED]
+    shown = runs.watching(_of(by_realm).filter(pk__in=run_ids), by_realm)
     if request.htmx and not shown["progress_url"]:
         return HttpResponseClientRefresh()  # what may be done about it is another now
     return render(request, "console/insights/progress.html", shown)
@@ -153,9 +153,9 @@ def run(request: Request, id: int) -> HttpResponse:
 @login_required
 def start(request: Request) -> HttpResponse:
     """Ask for a run of the realm as it is now; what waits or is fresh is not asked for twice."""
-    asked = request.POST.get("realm", "")
-    number = number_in(asked)
-    if asked and number is None:
+    realm_text = request.POST.get("realm", "")
+    number = number_in(realm_text)
+    if realm_text and number is None:
         raise Http404
     ward = place(request, number)
     try:
@@ -176,11 +176,11 @@ def start(request: Request) -> HttpResponse:
             heading,
             _("%(problem)s It is %(owner_words)s.") % {"problem": problem, "owner_words": ward.owner_words()},
         )
-    say(request, _said(row))
+    say(request, _summary(row))
     return redirect("console:pipeline_run", id=row.pk)
 
 
-def _said(row: PipelineRun) -> str:
+def _summary(row: PipelineRun) -> str:
     label = _(known.get(row.name).label)
     if row.state == "done":
         return _("%(label)s was calculated %(ago)s; nothing has changed since") % {

@@ -128,12 +128,12 @@ def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) 
     """What the part that follows runs is drawn from; without an address when none of them goes on."""
     rows = list(rows)
     last = control.lasted(rows)
-    found = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
-    asked = urlencode([("run", item.id) for item in found])
-    alive = any(not item.ended for item in found)
+    watched = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
+    query = urlencode([("run", item.id) for item in watched])
+    alive = any(not item.ended for item in watched)
     return {
-        "going": found,
-        "progress_url": f"{reverse('console:pipeline_progress')}?{asked}" if alive else "",
+        "going": watched,
+        "progress_url": f"{reverse('console:pipeline_progress')}?{query}" if alive else "",
     }
 
 
@@ -148,8 +148,8 @@ def _text(row: PipelineRun) -> str:
 
 def left(row: PipelineRun, last: timedelta | None = None) -> str:
     """about 40 s left; empty where nothing can be said yet."""
-    found = control.left(row, last)
-    return _("about %(time)s left") % {"time": spell(found)} if found is not None else ""
+    remaining = control.left(row, last)
+    return _("about %(time)s left") % {"time": spell(remaining)} if remaining is not None else ""
 
 
 def spell(time: timedelta) -> str:
@@ -173,8 +173,8 @@ def lines(rows: Sequence[PipelineRun], places: Mapping[int | None, Watched]) -> 
 
 
 def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
-    found = Principal.objects.filter(pseudonym__in={row.by for row in rows})
-    names = {item.pseudonym: item.label for item in found}
+    principals = Principal.objects.filter(pseudonym__in={row.by for row in rows})
+    names = {item.pseudonym: item.label for item in principals}
     return {
         **names,
         SYSTEM.pseudonym: _("schedule, each night"),
@@ -202,14 +202,14 @@ def offered(places: Sequence[Watched]) -> list[tuple[Watched, list[Offered]]]:
     good = {(row.name, row.realm_id): row for row in rows.filter(state="done")}
     latest = PipelineRun.objects.order_by("name", "realm", "-asked", "-pk").distinct("name", "realm")
     last = {(row.name, row.realm_id): row for row in latest}
-    told = askers(last.values())
-    found = []
+    names = askers(last.values())
+    pipeline_offers = []
     for where in places:
         some = [item for item in known.every() if item.of_site == (where.root is None)]
         keys = [(item, (item.name, where.realm_id)) for item in some]
-        offers = [_offered(one, where, good.get(key), last.get(key), told) for one, key in keys]
-        found.append((where, offers))
-    return [(where, offers) for where, offers in found if offers]
+        offers = [_offered(pipeline, where, good.get(key), last.get(key), names) for pipeline, key in keys]
+        pipeline_offers.append((where, offers))
+    return [(where, offers) for where, offers in pipeline_offers if offers]
 
 
 def _offered(
@@ -217,7 +217,7 @@ def _offered(
     where: Watched,
     good: PipelineRun | None,
     last: PipelineRun | None,
-    told: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> Offered:
     return Offered(
         pipeline,
@@ -225,7 +225,7 @@ def _offered(
         _("Revision %(revision)s") % {"revision": words.number(good.revision)} if good else "",
         words.ago(good.ended) if good and good.ended else "",
         result_of(pipeline.name, where) if good else "",
-        _line(last, where, told) if last else None,
+        _line(last, where, names) if last else None,
         reverse("console:pipeline_run", args=[last.pk]) if last and last.state in GOING else "",
     )
 
@@ -236,7 +236,7 @@ def facts(row: PipelineRun) -> Facts:
     where = row.master or (
         _("The console’s own database") if row.state == "done" else _("Known when it starts")
     )
-    told = [
+    facts_ = [
         *([] if row.state in GOING else [Fact(_("State"), state=state_of(row))]),
         Fact(_("Revision"), words.number(row.revision)),
         Fact(_("Asked for"), words.moment(row.asked), note=_("by %(by)s") % {"by": by} if by else ""),
@@ -244,14 +244,14 @@ def facts(row: PipelineRun) -> Facts:
         Fact(_("Started"), words.count(row.attempts, "time") if row.attempts else _("Not yet")),
     ]
     if took is not None and took >= timedelta():
-        told.append(
+        facts_.append(
             Fact(
                 _("Took"),
                 spell(took),
                 note=_("ended %(ended)s") % {"ended": words.ago(row.ended)} if row.ended else "",
             )
         )
-    return Facts(tuple(told))
+    return Facts(tuple(facts_))
 
 
 def see(row: PipelineRun, where: Watched) -> list[Action]:

@@ -37,7 +37,7 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
     if not owned:
         return ()
     inside = Placement.objects.open().filter(on_or_below(owned)).values("securable")
-    whole = Q(securable__isnull=True, realm__in=[key for key, one in realms.items() if one.id in owned])
+    whole = Q(securable__isnull=True, realm__in=[key for key, realm in realms.items() if realm.id in owned])
     mine = fresh.filter(Q(securable__in=inside) | whole)
     rows = mine.values_list("realm").annotate(Count("pk"), last=Max("found")).order_by("realm")
     return [_item(realms[realm], many, last) for realm, many, last in rows]

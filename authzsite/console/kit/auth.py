@@ -57,13 +57,13 @@ def login_required(view: View) -> View:
 
 def _let_sign_in(request: Request) -> HttpResponseBase:
     """A note in a part of a page; a sign-in page that keeps a form; else the way there and back."""
-    here = request.get_full_path()
+    path = request.get_full_path()
     if request.htmx and not form_resume.is_whole(request):
         return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
     if request.method == "POST":
         packed = form_resume.pack(request)
-        return sign_in_page(request, SignInForm(), next_=here, packed=packed, status=401)
-    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': here})}")
+        return sign_in_page(request, SignInForm(), next_=path, packed=packed, status=401)
+    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': path})}")
 
 
 def _zone(name: str) -> Any:

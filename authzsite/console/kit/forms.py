@@ -108,9 +108,9 @@ class ConsoleForm(forms.Form):
             self.data = self._begun()
         self.full_clean()
         for name, errors in [(name, errors.as_data()) for name, errors in self.errors.items()]:
-            told = [error for error in errors if error.code == AT_ONCE]
-            if told:
-                self.errors[name] = self.error_class(told, renderer=self.renderer)
+            urgent = [error for error in errors if error.code == AT_ONCE]
+            if urgent:
+                self.errors[name] = self.error_class(urgent, renderer=self.renderer)
             else:
                 del self.errors[name]
 
@@ -131,8 +131,8 @@ class TextField(forms.CharField):
 
     def __init__(self, *, max_length: int = 255, **kwargs: Any) -> None:
         kwargs.setdefault("widget", forms.TextInput(attrs=PLAIN))
-        told = {"max_length": format_lazy(TOO_LONG, number=max_length)}
-        messages = {**told, **kwargs.pop("error_messages", {})}
+        limits = {"max_length": format_lazy(TOO_LONG, number=max_length)}
+        messages = {**limits, **kwargs.pop("error_messages", {})}
         super().__init__(max_length=max_length, error_messages=messages, **kwargs)
         self.validators = [*self.validators[:-1], ProhibitNullCharactersValidator(NOT_KEPT)]
 
@@ -220,8 +220,8 @@ class SegmentsField(forms.ChoiceField):
         self.otherwise = otherwise
 
     def to_python(self, value: Any) -> str:
-        asked = super().to_python(value)
-        return asked if self.otherwise is None or self.valid_value(asked) else self.otherwise
+        values = super().to_python(value)
+        return values if self.otherwise is None or self.valid_value(values) else self.otherwise
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         return self.to_python(data)
@@ -375,9 +375,9 @@ class PrincipalField(forms.Field):
     def clean(self, value: TypedPrincipals) -> list[Principal]:
         choice = self.choose(value)
         if choice.find:
-            known = _("Choose one of these, or clear the field.")
+            problem = _("Choose one of these, or clear the field.")
             raise ValidationError(
-                known if choice.matches else str(self.nobody), code="half" if choice.matches else AT_ONCE
+                problem if choice.matches else str(self.nobody), code="half" if choice.matches else AT_ONCE
             )
         if self.required and not choice.chosen:
             raise ValidationError(_("Enter at least one person or group."), code="required")
@@ -393,11 +393,11 @@ class PrincipalField(forms.Field):
         matches = self._matches(typed) if typed.find else []
         codes = [code for code in dict.fromkeys(typed.named) if code != typed.drop]
         codes += [typed.add] * (bool(typed.add) and typed.add not in codes)
-        known = self._known(codes[:200])
-        chosen = [known[code] for code in codes if code in known]
-        taken = typed.confirmed and not typed.add and len(matches) == 1
-        chosen += [match for match in matches if taken and match not in chosen]
-        find = "" if taken or typed.add else typed.find
+        by_code = self._known(codes[:200])
+        chosen = [by_code[code] for code in codes if code in by_code]
+        is_chosen = typed.confirmed and not typed.add and len(matches) == 1
+        chosen += [match for match in matches if is_chosen and match not in chosen]
+        find = "" if is_chosen or typed.add else typed.find
         return ChosenPrincipals(tuple(chosen[-self.at_most :]), tuple(matches), find)
 
     def _known(self, codes: Sequence[str]) -> dict[str, Principal]:

@@ -34,14 +34,14 @@ def two_numbers_in(text: str) -> tuple[int, int] | None:
 
 def numbers_in(texts: Iterable[str]) -> list[int]:
     """Those among some texts, each once, in their order."""
-    found = (number_in(text) for text in dict.fromkeys(texts))
-    return [number for number in found if number is not None]
+    numbers = (number_in(text) for text in dict.fromkeys(texts))
+    return [number for number in numbers if number is not None]
 
 
 def nonce_in(data: QueryDict) -> str:
     """What tells a form sent twice from two forms."""
-    asked = data.get("nonce", "")
-    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+    nonce = data.get("nonce", "")
+    return nonce if 10 <= len(nonce) <= 40 and nonce.isalnum() else secrets.token_hex(12)
 
 
 def asker_of(request: Request) -> Principal:

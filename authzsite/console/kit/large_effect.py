@@ -59,9 +59,9 @@ def progress(request: Request, id: int) -> HttpResponse:
 
 def _section(row: Calculation) -> EffectSection:
     if row.state == "done":
-        found = effect_of(row)
-        replay = section_of([found.replay]) if found.replay is not None else None
-        return EffectSection(number=row.pk, tally=_tally(found.totals), replay=replay)
+        effect = effect_of(row)
+        replay = section_of([effect.replay]) if effect.replay is not None else None
+        return EffectSection(number=row.pk, tally=_tally(effect.totals), replay=replay)
     if row.state == "failed":
         note = Note("bad", _("The effect on people is not calculated."), _(row.trouble))
         return EffectSection(note, row.pk)

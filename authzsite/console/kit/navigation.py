@@ -227,9 +227,9 @@ def grouped(
         made = [tab(code, name) for code, name in pages if has(code)]
         if not made:
             continue
-        here = any(item.current for item in made)
-        shown.append(replace(made[0], label=label, current=here))
-        if here and len(made) > 1:
+        is_current = any(item.current for item in made)
+        shown.append(replace(made[0], label=label, current=is_current))
+        if is_current and len(made) > 1:
             inside = tuple(replace(item, count="") for item in made)
     return Tabs(tuple(shown), inside=inside)
 

@@ -61,30 +61,30 @@ def note(
 def surroundings(request: Request, revision: int | None = None) -> dict[str, Any]:
     """The shell: the signed-in person's own row, and what is open to them as of a revision."""
     user: User | None = getattr(request, "user", None)
-    known = user if user is not None and user.is_authenticated else None
-    languages.speak(request, known)
-    principal = known.principal if known else None
-    name = (principal.label if principal else known.get_username()) if known else ""
+    account = user if user is not None and user.is_authenticated else None
+    languages.speak(request, account)
+    principal = account.principal if account else None
+    name = (principal.label if principal else account.get_username()) if account else ""
     doors, match = navigation.doors_of(principal, revision), request.resolver_match
     return {
         "nav": doors.shown(),
         "settings": doors.settings(),
         "tabs": doors.tabs(match.url_name) if match is not None and match.url_name else None,
-        "signed_in": known is not None,
+        "signed_in": account is not None,
         "person": name,
         "initials": words.initials(name),
-        "unread": words.number(known.unread) if known and known.unread else "",
-        "alarm": _alarm(known) if known else None,
+        "unread": words.number(account.unread) if account and account.unread else "",
+        "alarm": _alarm(account) if account else None,
         "by_name": _BY_NAME if "simple" in settings.LAKEWARDEN_AUTHENTICATORS else None,
         "principal": str(principal) if principal else "",
-        **languages.described(known.formats if known else ""),
-        "theme": known.theme if known and known.theme != "system" else "",
-        "compact": known.compact_lists if known else False,
+        **languages.described(account.formats if account else ""),
+        "theme": account.theme if account and account.theme != "system" else "",
+        "compact": account.compact_lists if account else False,
         "here": request.get_full_path(),
         "asked": request.GET.get("q", "") if match is not None and match.url_name == "search" else "",
-        "keys_off": known and request.session.get(KEYS_OFF, False),
+        "keys_off": account and request.session.get(KEYS_OFF, False),
         "toast": request.session.pop(TOAST, None)
-        if known and request.method == "GET" and not request.htmx
+        if account and request.method == "GET" and not request.htmx
         else None,
     }
 
@@ -96,9 +96,9 @@ _BY_NAME = Note(
 )
 
 
-def _alarm(known: User) -> Note | None:
+def _alarm(account: User) -> Note | None:
     """What is open to them in an emergency, on every page while it is."""
-    until = known.emergency_until
+    until = account.emergency_until
     if until is None or until <= timezone.now():
         return None
     strong = _("Emergency access is open until %(until)s.") % {"until": words.moment(until, within=True)}

@@ -58,12 +58,12 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     text = f"{verdict_text(explanation, speak)} {given}".strip()
     if request.htmx:
         return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)
-    asked = {"who": str(place.asker), "action": action, "what": node.ref.id, "type": node.type}
+    query = {"who": str(place.asker), "action": action, "what": node.ref.id, "type": node.type}
     context = {
         "verdict": Verdict("no", heading, text, level=1),
         "actions": (
             *_asking(place, action),
-            Action(_("See how this was decided"), f"{reverse('console:why')}?{urlencode(asked)}"),
+            Action(_("See how this was decided"), f"{reverse('console:why')}?{urlencode(query)}"),
             Action(
                 _("Back to %(name)s") % {"name": node.name},
                 reverse("console:object", args=[node.id]),

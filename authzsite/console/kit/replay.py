@@ -63,10 +63,10 @@ def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection |
 def section_of(outcomes: Sequence[ReplayOutcome]) -> ReplaySection | None:
     """What is said of replays that were worked out."""
     objects, reported = sum(each.objects for each in outcomes), sum(each.reported for each in outcomes)
-    refused, allowed, gone = (
+    refused, allowed, vanished = (
         _together([getattr(each, part) for each in outcomes]) for part in ("refused", "allowed", "gone")
     )
-    if not objects and not refused.count and not allowed.count and not gone.count:
+    if not objects and not refused.count and not allowed.count and not vanished.count:
         return None
     which = words.count(objects, "object")
     coverage = _("Usage is reported for %(reported)s of the %(which)s with data.") % {
@@ -74,7 +74,7 @@ def section_of(outcomes: Sequence[ReplayOutcome]) -> ReplaySection | None:
         "which": which,
     }
     days = outcomes[0].days
-    return ReplaySection(Diff((*_lines(refused, allowed), *_gone(gone))), coverage, days)
+    return ReplaySection(Diff((*_lines(refused, allowed), *_gone(vanished))), coverage, days)
 
 
 def _together(some: Sequence[Uses]) -> Uses:
@@ -106,15 +106,17 @@ def _lines(refused: Uses, allowed: Uses) -> Iterator[DiffLine]:
         yield DiffLine("gain", words.number(allowed.count - LINES), _("more uses would be allowed."))
 
 
-def _gone(gone: Uses) -> Iterator[DiffLine]:
+def _gone(vanished: Uses) -> Iterator[DiffLine]:
     """Uses of what is gone are named, as nothing can be decided on them."""
-    for use in gone.latest[:LINES]:
+    for use in vanished.latest[:LINES]:
         text = _("used %(name)s, which no longer exists") % {"name": use.node.ref.full_name or use.node.name}
         when = words.count(use.times, "run")
         yield DiffLine("same", use.person.label, text, f"{when}, {words.ago(use.last)}")
-    if gone.count > LINES:
+    if vanished.count > LINES:
         yield DiffLine(
-            "same", words.number(gone.count - LINES), _("more uses concerned objects that no longer exist")
+            "same",
+            words.number(vanished.count - LINES),
+            _("more uses concerned objects that no longer exist"),
         )
 
 

@@ -33,9 +33,9 @@ def providers() -> tuple[single_sign_on.Provider, ...]:
 
 def asked_next(request: Request) -> str:
     """Where they wanted to go, as far as that is a page of this site."""
-    asked = request.POST.get("next") or request.GET.get("next") or ""
-    own = asked and form_resume.is_own(request, asked) and not asked.startswith(reverse("console:sign_in"))
-    return asked if own else reverse("console:home")
+    target = request.POST.get("next") or request.GET.get("next") or ""
+    own = target and form_resume.is_own(request, target) and not target.startswith(reverse("console:sign_in"))
+    return target if own else reverse("console:home")
 
 
 def sign_in_page(

@@ -131,8 +131,8 @@ class Comparison:
             if entitlement.kind == "role"
             else set(entitlement.privileges)
         )
-        known = (dialects.get(entitlement.node.kind).privilege(code) for code in codes)
-        return any(found is not None and found.category in FAR for found in known)
+        privileges = (dialects.get(entitlement.node.kind).privilege(code) for code in codes)
+        return any(privilege is not None and privilege.category in FAR for privilege in privileges)
 
     @cached_property
     def deeds(self) -> list[LifecycleAction]:

@@ -73,10 +73,10 @@ class LeaverPlan:
 
     @cached_property
     def by_kind(self) -> dict[str, list[Entitlement]]:
-        found: dict[str, list[Entitlement]] = {}
+        entitlements: dict[str, list[Entitlement]] = {}
         for item in self.holdings.all:
-            found.setdefault(item.kind, []).append(item)
-        return found
+            entitlements.setdefault(item.kind, []).append(item)
+        return entitlements
 
     # What is chosen
 
@@ -146,20 +146,20 @@ class LeaverPlan:
         )
 
     def _options(self, kind: str, chosen: str) -> tuple[tuple[str, str, bool], ...]:
-        found = []
+        options = []
         if kind in HANDED:
             takers = [item for item in self.receivers if kind not in PEOPLE or item.kind == "user"]
             to = [gettext("Hand over to %(label)s") % {"label": taker.label} for taker in takers[:6]]
             if len(takers) < 2:
-                found.append((HAND, to[0] if to else gettext("Hand over")))
+                options.append((HAND, to[0] if to else gettext("Hand over")))
             else:
-                found += [(f"{HAND}:{taker}", text) for taker, text in zip(takers, to, strict=False)]
+                options += [(f"{HAND}:{taker}", text) for taker, text in zip(takers, to, strict=False)]
         if kind in TAKEN:
-            found.append((TAKE, str(TAKES.get(kind, gettext("Remove")))))
-        found.append((LEAVE, gettext("Leave")))
-        codes = [code for code, _ in found]
+            options.append((TAKE, str(TAKES.get(kind, gettext("Remove")))))
+        options.append((LEAVE, gettext("Leave")))
+        codes = [code for code, _ in options]
         chosen = chosen if chosen in codes else codes[0] if chosen.startswith(HAND) else LEAVE
-        return tuple((code, word, code == chosen) for code, word in found)
+        return tuple((code, word, code == chosen) for code, word in options)
 
     def _reason(self, entitlement: Entitlement) -> str:
         if entitlement.kind in SITE:

@@ -96,12 +96,12 @@ def get_past_object_or_404(request: Request, id: int) -> ObjectAccess:
 def _place(request: Request, id: int) -> ObjectAccess:
     asker, now = asker_of(request), timezone.now()
     node = find_node(id)
-    known = node or last_node(id)
-    if known is None:
+    place_node = node or last_node(id)
+    if place_node is None:
         raise Http404
-    slice_ = slices.current(asker, known, now=now)
+    slice_ = slices.current(asker, place_node, now=now)
     seen = node is not None and ask.may_see(slice_, node, now=now)
-    return ObjectAccess(asker, known, slice_, now, only_past=not seen)
+    return ObjectAccess(asker, place_node, slice_, now, only_past=not seen)
 
 
 def _refuse(place: ObjectAccess) -> None:

@@ -136,7 +136,7 @@ class AccessTable:
     def rows(self) -> list[AccessRow]:
         shown = [row for access in self.page for row in self._lines(access)]
         if self._at_the_end and self.asked.how in ("", "later"):
-            shown += [self._later(one, paths) for one, paths in self.coming]
+            shown += [self._later(grant, paths) for grant, paths in self.coming]
         if self._at_the_end and self.asked.how in ("", "foreign") and not self.asked.text:
             shown += [self._foreign(finding) for finding in self.foreign]
         return shown
@@ -179,9 +179,9 @@ class AccessTable:
         yield self._group(access, people, open_=open_)
         group = access.principal
         limit = self._ready_in(group)
-        for at, one in enumerate(people[:limit]):
+        for at, row_person in enumerate(people[:limit]):
             last = at == limit - 1 and len(people) > limit
-            row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
+            row = replace(self._member(group, row_person), under=f"g{group.pk}", folded=not open_)
             if last:
                 left = words.number(len(people) - limit)
                 url = self.asked.url(group=group.name, after="")
@@ -271,7 +271,7 @@ class AccessTable:
         )
 
     @cached_property
-    def _told(self) -> list[Access]:
+    def _shown_access(self) -> list[Access]:
         """Those who have a line on the page, each once."""
         people = {
             item.pk: item
@@ -283,18 +283,20 @@ class AccessTable:
 
     def revisions(self) -> set[int]:
         """The changes that brought what the page shows; their moments are read at once."""
-        return {path.rule.opened for access in self._told for path in access.paths if path.rule.opened}
+        return {
+            path.rule.opened for access in self._shown_access for path in access.paths if path.rule.opened
+        }
 
     def grants(self) -> dict[int, StatusQuestion]:
         """What the lines say is given, by principal, to learn how far it has come outside."""
-        given = (item for item in self._told if self._gets(item))
+        given = (item for item in self._shown_access if self._gets(item))
         return {item.principal.pk: self._grant(item) for item in given}
 
     def people_of(self) -> dict[int, list[int]]:
         """Whose uses count for each line: a person's own, for a group those of all its people."""
         return {
             item.principal.pk: self.map.members.get(item.principal.pk, [item.principal.pk])
-            for item in self._told
+            for item in self._shown_access
         }
 
     def _gets(self, access: Access) -> bool:
@@ -303,8 +305,8 @@ class AccessTable:
         return any(not path.denies for path in access.paths) and bool(group or access.can or access.owns)
 
     def _grant(self, access: Access) -> StatusQuestion:
-        one = access.principal
-        people = self.map.in_group(one) if one.kind == Principal.Kind.GROUP else [one]
+        principal = access.principal
+        people = self.map.in_group(principal) if principal.kind == Principal.Kind.GROUP else [principal]
         last = max((path.rule.opened or 0 for path in access.paths if not path.denies), default=0)
         gives = [path.rule.privilege for path in access.paths if not path.denies]
         codes = frozenset[str]() if OWNER in gives else frozenset(gives)
@@ -330,8 +332,8 @@ class AccessTable:
         return None
 
     def _why(self, principal: Principal) -> str:
-        asked = {"who": str(principal), "action": self.main, "what": self.node.ref.id, "type": self.node.type}
-        return f"{reverse('console:why')}?{urlencode(asked)}"
+        query = {"who": str(principal), "action": self.main, "what": self.node.ref.id, "type": self.node.type}
+        return f"{reverse('console:why')}?{urlencode(query)}"
 
     def _revoke(self, principal: Principal, codes: list[str]) -> Action:
         more = gettext("from %(label)s") % {"label": principal.label}
@@ -339,9 +341,9 @@ class AccessTable:
             return Action(
                 gettext("Revoke"), look="mini", more=more, reason=self._lock(len(self.node.levels) - 1)
             )
-        asked = urlencode([("who", str(principal)), *(("may", code) for code in dict.fromkeys(codes))])
+        query = urlencode([("who", str(principal)), *(("may", code) for code in dict.fromkeys(codes))])
         return Action(
-            gettext("Revoke"), f"{reverse('console:revoke', args=[self.node.id])}?{asked}", "mini", more=more
+            gettext("Revoke"), f"{reverse('console:revoke', args=[self.node.id])}?{query}", "mini", more=more
         )
 
     def _change_at(self, depth: int, name: str) -> Action:
@@ -358,7 +360,7 @@ class AccessTable:
     def _lock(self, depth: int) -> str:
         key, type_ = self.node.levels[depth].key, self.node.levels[depth].type
         name = self.node.names[depth]
-        asked = {
+        query = {
             "action": "grant",
             "what": "/".join(filter(None, (self.node.realm, ".".join(self.node.names[1 : depth + 1])))),
             "type": type_,
@@ -367,7 +369,7 @@ class AccessTable:
             f"why-{key}",
             gettext("Only %(self)s can change access on %(type)s %(name)s.")
             % {"type": terms.type_of(type_), "name": name, "self": owner_words(self, depth)},
-            f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
+            f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **query})}",
             gettext("See what you lack"),
         )
         return f"why-{key}"

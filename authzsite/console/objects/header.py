@@ -158,13 +158,13 @@ class ObjectHeader:
     # What the viewer may do
 
     def actions(self) -> list[Action]:
-        asked = {
+        query = {
             "who": str(self.place.asker),
             "action": self.who_has.main,
             "what": self.node.ref.id,
             "type": self.node.type,
         }
-        why = Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
+        why = Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(query)}", "plain", "why")
         grant = reverse("console:grant", args=[self.node.id])
         reason = "" if self.place.may_grant else "why-not-grant"
         if not given_on(self.node):
@@ -205,13 +205,13 @@ class ObjectHeader:
         )
 
     def grant_reason(self) -> Reason:
-        asked = {
+        query = {
             "who": str(self.place.asker),
             "action": "grant",
             "what": self.node.ref.id,
             "type": self.node.type,
         }
-        url = f"{reverse('console:why')}?{urlencode(asked)}"
+        url = f"{reverse('console:why')}?{urlencode(query)}"
         return Reason(
             "why-not-grant",
             _("Access to %(name)s is granted by %(owner_words)s.")

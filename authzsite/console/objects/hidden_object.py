@@ -40,11 +40,13 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     type_ = type_ or SHAPES.get(name.count(".") + 1, "table")
     question = Question(Entity(asker.kind, asker.name), Action(action), Entity(type_, what))
     link = request.build_absolute_uri()
-    [found] = ask(asker, [question], lambda _: link, now=timezone.now(), recorded=False)
-    lacks = [lack for lack in found.context.get("missing", ()) if lack["kind"] != "object"]
-    if found.allowed or not realm or not lacks:
+    [answer_] = ask(asker, [question], lambda _: link, now=timezone.now(), recorded=False)
+    lacks = [lack for lack in answer_.context.get("missing", ()) if lack["kind"] != "object"]
+    if answer_.allowed or not realm or not lacks:
         return None
-    when = gettext("Answered at revision %(context)s.") % {"context": words.number(found.context["revision"])}
+    when = gettext("Answered at revision %(context)s.") % {
+        "context": words.number(answer_.context["revision"])
+    }
     values = {"label": asker.label, "action": action, "name": name}
     heading = str(CANNOT.get(action, CANNOT[""])) % values
     many = len(lacks)
@@ -84,22 +86,22 @@ def _case(lacks: list[dict[str, Any]], url: str) -> Case:
 
 
 def _line(lack: dict[str, Any]) -> DiffLine:
-    there = lack.get("object", {})
-    _, _, name = there.get("id", "").partition("/")
-    place = f"{there.get('type', '')} {name or there.get('id', '')}".strip()
+    object_body = lack.get("object", {})
+    _, _, name = object_body.get("id", "").partition("/")
+    place = f"{object_body.get('type', '')} {name or object_body.get('id', '')}".strip()
     if lack["kind"] == "denied":
         return DiffLine(
             "stop",
             "",
             gettext("%(lack)s is denied on %(place)s")
-            % {"lack": terms.right(lack["privilege"], there["type"]), "place": place},
+            % {"lack": terms.right(lack["privilege"], object_body["type"]), "place": place},
         )
     if lack.get("privilege"):
         return DiffLine(
             "gain",
             "",
             gettext("%(lack)s on %(place)s")
-            % {"lack": terms.right(lack["privilege"], there["type"]), "place": place},
+            % {"lack": terms.right(lack["privilege"], object_body["type"]), "place": place},
         )
     return DiffLine(
         "gain",

@@ -185,8 +185,8 @@ TABLE: Table[OwnerRow] = Table(
 def owner_list(request: Request) -> HttpResponse:
     """The objects that the viewer may know of, by owner."""
     chosen = Chosen(circle_of(request), request.GET)
-    found = chosen.page(number_in(request.GET.get("after", "")))
-    shown = ownership.in_order(found.rows)
+    owner_page = chosen.page(number_in(request.GET.get("after", "")))
+    shown = ownership.in_order(owner_page.rows)
     csv, listed = reverse("console:owners_csv") + chosen.url(), ShownList.of(request, TABLE)
     context = {
         "heading": _("Owners"),
@@ -207,7 +207,7 @@ def owner_list(request: Request) -> HttpResponse:
         "kept_view": listed.kept,
         "hand_over_url": reverse("console:owners_hand_over"),
         "kept": [(name, chosen.data.get(name, "")) for name in ("of", "how", "type", "q")],
-        "pager": found.pager(_span(shown), lambda after: chosen.url(after=after), csv),
+        "pager": owner_page.pager(_span(shown), lambda after: chosen.url(after=after), csv),
         "empty": _empty(chosen),
     }
     realm = chosen.root.name if chosen.root else ""
@@ -350,12 +350,12 @@ class HandOver:
         return Diff(tuple(lines) or (DiffLine("same", self.to.label, _("owns all of this already")),))
 
     def _by_owner(self) -> list[tuple[Principal, list[Node]]]:
-        found: dict[int, tuple[Principal, list[Node]]] = {}
+        owned: dict[int, tuple[Principal, list[Node]]] = {}
         for node in self.mine:
             owner = self.before.get(node.id)
             if owner is not None:
-                found.setdefault(owner.pk, (owner, []))[1].append(node)
-        return sorted(found.values(), key=lambda pair: -len(pair[1]))
+                owned.setdefault(owner.pk, (owner, []))[1].append(node)
+        return sorted(owned.values(), key=lambda pair: -len(pair[1]))
 
 
 def _names(some: Sequence[Node]) -> str:
@@ -436,8 +436,8 @@ class HandOverView(ChangeView):
         return bool(whole) and all(owners.settable(self.batch, self.asker))
 
     def get_success_url(self) -> str:
-        asked = {"of": str(self.hand_over.to), "in": self.root.id}
-        return f"{reverse('console:owners')}?{urlencode(asked)}"
+        query = {"of": str(self.hand_over.to), "in": self.root.id}
+        return f"{reverse('console:owners')}?{urlencode(query)}"
 
     def leave(self, address: str) -> HttpResponse:
         return self._progress() if self.rest else super().leave(address)

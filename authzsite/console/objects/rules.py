@@ -128,16 +128,18 @@ TABLE: Table[RuleRow] = Table(
 def grants_on(node: Node) -> list[Grant]:
     """The rules on an object and above it that say something of it, nearest level first.  One query."""
     depth = {key: at for at, key in enumerate(node.lineage)}
-    found = Grant.objects.open().filter(securable__in=node.lineage).select_related("holder")
-    grants = [grant for grant in found if applies_to(node, grant.privilege)]
-    grants.sort(key=lambda one: (-depth[one.securable_id or 0], one.effect, one.role_id or 0, one.privilege))
+    pairs = Grant.objects.open().filter(securable__in=node.lineage).select_related("holder")
+    grants = [grant for grant in pairs if applies_to(node, grant.privilege)]
+    grants.sort(
+        key=lambda grant: (-depth[grant.securable_id or 0], grant.effect, grant.role_id or 0, grant.privilege)
+    )
     return grants
 
 
 def applies_to(node: Node, code: str) -> bool:
     """Whether a privilege says something of such an object, or leads to it."""
-    known = dialects.get(node.kind).privilege(code)
-    return known is not None and (node.type in known.binds or code in ("USE_CATALOG", "USE_SCHEMA"))
+    privilege = dialects.get(node.kind).privilege(code)
+    return privilege is not None and (node.type in privilege.binds or code in ("USE_CATALOG", "USE_SCHEMA"))
 
 
 def rows(node: Node, grants: Sequence[Grant]) -> list[RuleRow]:

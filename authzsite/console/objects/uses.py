@@ -120,21 +120,21 @@ def uses(request: Request, id: int) -> HttpResponse:
     place = get_object_or_404(request, id)
     if not place.may_look:
         raise Http404
-    asked = UseQuery(
+    query = UseQuery(
         place,
         LONG if request.GET.get("days") == str(LONG) else SHORT,
         number_in(request.GET.get("who", "")) or 0,
         number_in(request.GET.get("after", "")) or 0,
     )
     access_log.looked(place.asker, "uses", place.node, via="console")
-    context = _of_one(asked) if asked.who else _of_all(asked)
+    context = _of_one(query) if query.who else _of_all(query)
     name = place.node.name
     above = [(item.name, reverse("console:object", args=[item.id])) for item in place.node.above()]
     shell = {
         "crumbs": Crumbs((*above, (name, reverse("console:object", args=[place.node.id])))),
         "lead": _("As jobs reported it. It shows what was used, not what is allowed."),
-        "toggles": asked.toggles(),
-        "back": asked.url(who="", after="") if asked.who else "",
+        "toggles": query.toggles(),
+        "back": query.url(who="", after="") if query.who else "",
     }
     revision = place.slice.revision
     return page(
@@ -147,17 +147,17 @@ def uses(request: Request, id: int) -> HttpResponse:
     )
 
 
-def _of_one(asked: UseQuery) -> dict[str, Any]:
+def _of_one(query: UseQuery) -> dict[str, Any]:
     """One holder's uses day by day; of a group those of its people."""
-    holder = asked.circle.meet(asked.who)
+    holder = query.circle.meet(query.who)
     people = [holder.pk]
     if holder.kind == Principal.Kind.GROUP:
-        inside = Membership.objects.open().within(asked.place.now).filter(group=holder)
+        inside = Membership.objects.open().within(query.place.now).filter(group=holder)
         people = list(inside.values_list("member", flat=True))
-    used = use_counts.by_day(asked.rows, people)
-    numbers = _numbers(used, people, asked.since, asked.days)
-    days = [(asked.since + timedelta(days=at), many) for at, many in enumerate(numbers)]
-    heading = _("Use of %(object)s by %(who)s") % {"object": asked.node.name, "who": holder.label}
+    used = use_counts.by_day(query.rows, people)
+    numbers = _numbers(used, people, query.since, query.days)
+    days = [(query.since + timedelta(days=at), many) for at, many in enumerate(numbers)]
+    heading = _("Use of %(object)s by %(who)s") % {"object": query.node.name, "who": holder.label}
     return {"heading": heading, "picture": _chart(days), "empty": _unused(_("No use in these days"))}
 
 
@@ -169,47 +169,47 @@ def _unused(heading: str) -> Empty:
     return Empty(heading, _("Or no job reported it: programs that are not guarded report nothing."), level=2)
 
 
-def _of_all(asked: UseQuery) -> dict[str, Any]:
+def _of_all(query: UseQuery) -> dict[str, Any]:
     """People by objects, the most active first, as far as the viewer may know of them."""
-    visible = _visible(asked)
+    visible = _visible(query)
     objects, more = visible[:OBJECTS], len(visible) > OBJECTS
     # whose uses are all of objects that the viewer may not see would stand in an empty row
-    rows = asked.rows.filter(securable__in=[node.id for node in visible])
-    users = use_counts.users(rows, asked.circle.people().exclude(kind="group"))
-    asked = replace(asked, after=asked.after if asked.after < len(users) else 0)
-    shown = users[asked.after : asked.after + PEOPLE]
+    rows = query.rows.filter(securable__in=[node.id for node in visible])
+    users = use_counts.users(rows, query.circle.people().exclude(kind="group"))
+    query = replace(query, after=query.after if query.after < len(users) else 0)
+    shown = users[query.after : query.after + PEOPLE]
     people = {row.pk: row for row in Principal.objects.filter(pk__in=shown)}
-    picture = _map(asked, [people[key] for key in shown], objects, more) if shown and objects else None
+    picture = _map(query, [people[key] for key in shown], objects, more) if shown and objects else None
     return {
-        "heading": _("Who uses what in %(name)s") % {"name": asked.node.name},
+        "heading": _("Who uses what in %(name)s") % {"name": query.node.name},
         "picture": picture,
-        "empty": None if picture else _nothing_shown(asked),
-        "pager": _pager(asked, len(users), len(shown)) if len(users) > PEOPLE else None,
+        "empty": None if picture else _nothing_shown(query),
+        "pager": _pager(query, len(users), len(shown)) if len(users) > PEOPLE else None,
     }
 
 
-def _nothing_shown(asked: UseQuery) -> Empty:
+def _nothing_shown(query: UseQuery) -> Empty:
     """What stands in place of the picture of all; uses that are hidden from the viewer are not denied."""
-    if not asked.rows.exists():
+    if not query.rows.exists():
         return _unused(_("Nobody used it in these days"))
     hidden = _("It was used by people you may not look up, or through objects you may not see.")
     return Empty(_("No use that you may see in these days"), hidden, level=2)
 
 
-def _visible(asked: UseQuery) -> list[Node]:
+def _visible(query: UseQuery) -> list[Node]:
     """Of the most used objects those that the viewer may see."""
-    slice_, now = asked.place.slice, asked.place.now
-    most_used = use_counts.most_used(asked.rows, LOOKED)
+    slice_, now = query.place.slice, query.place.now
+    most_used = use_counts.most_used(query.rows, LOOKED)
     places = nodes(most_used)
     return [places[key] for key in most_used if key in places and ask.may_see(slice_, places[key], now=now)]
 
 
-def _map(asked: UseQuery, people: Sequence[Principal], objects: Sequence[Node], more: bool) -> HeatMap:
+def _map(query: UseQuery, people: Sequence[Principal], objects: Sequence[Node], more: bool) -> HeatMap:
     rows, columns = (
         {row.pk: at for at, row in enumerate(people)},
-        {one.id: at for at, one in enumerate(objects)},
+        {node.id: at for at, node in enumerate(objects)},
     )
-    counted = use_counts.pairs(asked.rows, list(rows), list(columns))
+    counted = use_counts.pairs(query.rows, list(rows), list(columns))
     text = (
         _("The %(many)s most used objects, the most active people first. Darker means more uses.")
         if more
@@ -217,10 +217,10 @@ def _map(asked: UseQuery, people: Sequence[Principal], objects: Sequence[Node], 
     )
     many = words.number(len(objects)) if more else words.count(len(objects), "object")
     return heat_map(
-        _("Uses in %(days)s days") % {"days": asked.days},
+        _("Uses in %(days)s days") % {"days": query.days},
         text % {"many": many},
         [row.label for row in people],
-        [one.name for one in objects],
+        [node.name for node in objects],
         {
             (rows[person], columns[key]): (times, words.moment(last))
             for (person, key), (times, last) in counted.items()
@@ -228,12 +228,12 @@ def _map(asked: UseQuery, people: Sequence[Principal], objects: Sequence[Node], 
     )
 
 
-def _pager(asked: UseQuery, many: int, shown: int) -> Pager:
-    first, last = asked.after + 1, asked.after + shown
+def _pager(query: UseQuery, many: int, shown: int) -> Pager:
+    first, last = query.after + 1, query.after + shown
     text = _("People %(first)s to %(last)s of %(many)s") % {
         "first": words.number(first),
         "last": words.number(last),
         "many": words.number(many),
     }
-    before = asked.url(after=max(0, asked.after - PEOPLE) or "") if asked.after else ""
-    return Pager(text, before, asked.url(after=last) if last < many else "")
+    before = query.url(after=max(0, query.after - PEOPLE) or "") if query.after else ""
+    return Pager(text, before, query.url(after=last) if last < many else "")

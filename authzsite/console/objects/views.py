@@ -121,16 +121,16 @@ def _applied(head: ObjectHeader) -> dict[str, str]:
     people = {
         person.name: person.label for person in head.who_has.map.people.values() if _has_access(head, person)
     }
-    found = status_on(head.there.row, head.node, people)
-    if not people or found.applied == found.of:
+    status = status_on(head.there.row, head.node, people)
+    if not people or status.applied == status.of:
         return {}
     parts = [
         _("Applied to %(applied)s of %(of)s.")
-        % {"applied": words.number(found.applied), "of": words.count(found.of, "person", "people")}
+        % {"applied": words.number(status.applied), "of": words.count(status.of, "person", "people")}
     ]
     for names, why in (
-        (found.waiting, _("On the way")),
-        (found.without_login, _("No login in %(system)s") % {"system": head.there.system}),
+        (status.waiting, _("On the way")),
+        (status.without_login, _("No login in %(system)s") % {"system": head.there.system}),
     ):
         if names:
             parts.append(f"{why}: {words.listed([people[name] for name in names], 5)}.")
@@ -143,13 +143,13 @@ def _has_access(head: ObjectHeader, principal: Principal) -> bool:
 
 
 def _nobody(head: ObjectHeader) -> Empty:
-    asked = head.who_has.asked
-    if asked.text or asked.how or asked.group:
+    filter_ = head.who_has.asked
+    if filter_.text or filter_.how or filter_.group:
         heading = _("None of %(all)s matches") % {"all": words.number(len(head.who_has.all))}
         actions = (Action(_("Show all"), "?"), Action(_("Ask why"), reverse("console:why"), "plain", "why"))
         text = _("People not listed here may have no access. Why shows what they lack.")
         return Empty(
-            f"{heading} {words.quoted(asked.text)}" if asked.text else heading,
+            f"{heading} {words.quoted(filter_.text)}" if filter_.text else heading,
             text,
             drawn=False,
             actions=actions,
@@ -161,26 +161,28 @@ def _nobody(head: ObjectHeader) -> Empty:
 
 
 def _beside(head: ObjectHeader) -> dict[str, Any]:
-    there = head.there
+    backend_state = head.there
     return {
-        "sync_state": there.state() if there else State("unknown", _("Not synced to a backend")),
-        "sync_note": _sync_note(there),
+        "sync_state": backend_state.state()
+        if backend_state
+        else State("unknown", _("Not synced to a backend")),
+        "sync_note": _sync_note(backend_state),
         "foreign_note": _foreign_note(head),
-        "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
+        "sync_url": reverse("console:object_sync", args=[head.node.id]) if backend_state else "",
         "history_url": reverse("console:object_history", args=[head.node.id]),
         "latest": timeline.timeline(head.latest),
         "latest_empty": _("Nothing that you can see has changed."),
     }
 
 
-def _sync_note(there: BackendState | None) -> str:
-    if there is None:
+def _sync_note(backend_state: BackendState | None) -> str:
+    if backend_state is None:
         return ""
-    if there.whole:
+    if backend_state.whole:
         return _("Every right decided here was applied and read back.")
-    if there.row.state in ("failed", "paused", "silent"):
+    if backend_state.row.state in ("failed", "paused", "silent"):
         return _("Decisions are kept and applied when it is back; nobody gains access until then.")
-    if there.settled:
+    if backend_state.settled:
         return _("Some decisions are not applied there. Sync shows which, and why.")
     return _("Decisions are on their way there.")
 
@@ -273,15 +275,15 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
 def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
     place = get_object_or_404(request, id)
-    there = behind(place.node, whose(place))
-    now = there.state() if there else None
-    asked = number_in(request.GET.get("n", "")) or 0
-    again_url = _next_url(request, asked + 1) if asked < MOST_ASKED else ""
-    context: dict[str, Any] = {"there": there, "state_url": again_url, "state": now}
+    backend_state = behind(place.node, whose(place))
+    now = backend_state.state() if backend_state else None
+    times_asked = number_in(request.GET.get("n", "")) or 0
+    again_url = _next_url(request, times_asked + 1) if times_asked < MOST_ASKED else ""
+    context: dict[str, Any] = {"there": backend_state, "state_url": again_url, "state": now}
     if "words" in request.GET:  # the page says the same in a second place
-        context |= {"again": True, "sync_state": now, "sync_note": _sync_note(there)}
+        context |= {"again": True, "sync_state": now, "sync_note": _sync_note(backend_state)}
     answer = render(request, "console/objects/state.html", context)
-    if there is None or there.settled:
+    if backend_state is None or backend_state.settled:
         answer["HX-Trigger"] = "settled"  # the lines of the page are read again, with what has come of each
     return answer
 
@@ -290,9 +292,9 @@ MOST_ASKED = 150
 """So often a page asks on, every two seconds: what takes longer is seen when it is opened again."""
 
 
-def _next_url(request: Request, asked: int) -> str:
+def _next_url(request: Request, times_asked: int) -> str:
     more = request.GET.copy()
-    more["n"] = str(asked)
+    more["n"] = str(times_asked)
     return f"{request.path}?{more.urlencode()}"
 
 
@@ -321,7 +323,7 @@ def access_csv(request: Request, id: int) -> HttpResponseBase:
 
 
 def _csv_lines(head: ObjectHeader) -> Iterator[list[object]]:
-    people = sorted(head.who_has.map.people.values(), key=lambda one: (one.label.casefold(), one.pk))
+    people = sorted(head.who_has.map.people.values(), key=lambda person: (person.label.casefold(), person.pk))
     for person in people:
         access_ = head.who_has.map.access_of(person)
         ways = terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels)

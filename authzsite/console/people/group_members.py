@@ -58,10 +58,10 @@ def duty_words(duty: str, name: str) -> str:
 
 
 def _group(id: int) -> Principal:
-    found = Principal.objects.filter(pk=id, kind=Principal.Kind.GROUP).first()
-    if found is None:
+    group = Principal.objects.filter(pk=id, kind=Principal.Kind.GROUP).first()
+    if group is None:
         raise Http404
-    return found
+    return group
 
 
 class GroupChangeView(AdminChangeView):
@@ -233,8 +233,8 @@ class LeaveView(GroupChangeView):
     template_name = "console/kit/confirm.html"
 
     def get_object(self) -> Principal:
-        group, asked = _group(self.kwargs["id"]), self.request.GET.get("who", "")
-        member = somebody(asked) if ":" in asked else None
+        group, who = _group(self.kwargs["id"]), self.request.GET.get("who", "")
+        member = somebody(who) if ":" in who else None
         if member is None:
             raise Http404
         self.member = member
@@ -242,13 +242,13 @@ class LeaveView(GroupChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         if not Membership.objects.open().filter(group=self.object, member=self.member).exists():
-            gone = Note(
+            gone_note = Note(
                 "",
                 _("%(label)s is not in %(label2)s.")
                 % {"label": self.member.label, "label2": self.object.label},
                 _("It may have ended."),
             )
-            return Plan(nothing=True, notes=(gone,))
+            return Plan(nothing=True, notes=(gone_note,))
         moved = of_membership(self.object, [self.member], joins=False)
         foretold = _foretold(self.asker, [self.member], moved, removal=True)
         return Plan(diff=_diff(foretold, moved, [self.member], gains=False), tally=foretold.tally())

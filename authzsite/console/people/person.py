@@ -68,12 +68,12 @@ def _givers(seen: PersonAccess) -> list[Who]:
     url = "console:person"
     return [
         terms.who(
-            one,
+            giver,
             _("owns %(name)s") % {"name": roots[key].name},
-            reverse(url, args=[one.pk]) if seen.own else "",
+            reverse(url, args=[giver.pk]) if seen.own else "",
         )
-        for key, one in owned.items()
-        if one.pk != seen.person.pk
+        for key, giver in owned.items()
+        if giver.pk != seen.person.pk
     ]
 
 
@@ -84,8 +84,8 @@ def _changes(seen: PersonAccess, *, limit: int, before: int | None = None) -> hi
 
 
 def _nothing(seen: PersonAccess) -> Empty:
-    asked = seen.reach.asked
-    if asked.text or asked.how:
+    filter_ = seen.reach.asked
+    if filter_.text or filter_.how:
         return Empty(_("Nothing matches"), drawn=False, actions=(Action(_("Show all"), "?"),))
     if seen.own:
         browse = Action(_("Browse the catalog"), reverse("console:catalog"))
@@ -105,13 +105,13 @@ def person_csv(request: Request, id: int) -> HttpResponseBase:
 
 
 def _csv_lines(seen: PersonAccess) -> Iterator[list[object]]:
-    for one, rules in seen.reach.whole():
-        ways = terms.paths(rules, one.node, seen.reach.groups)
+    for node, rules in seen.reach.whole():
+        ways = terms.paths(rules, node.node, seen.reach.groups)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
-        when = terms.from_seconds(one.ends)
-        usable, ends = "no" if one.lacking else "yes", when.isoformat() if when else ""
+        when = terms.from_seconds(node.ends)
+        usable, ends = "no" if node.lacking else "yes", when.isoformat() if when else ""
         who = (seen.person, seen.person.label)
-        yield [*who, one.node.ref.id, one.node.type, one.words, usable, how, ends]
+        yield [*who, node.node.ref.id, node.node.type, node.words, usable, how, ends]
 
 
 # The record
@@ -123,12 +123,12 @@ def past(request: Request, id: int) -> HttpResponse:
     """What changed about somebody, newest first."""
     seen = get_person_or_404(request, id, "person_history")
     before = number_in(request.GET.get("before", ""))
-    found = _changes(seen, limit=50, before=before)
-    next_ = f"?before={found.next}" if found.next else ""
-    rows = timeline.opened(timeline.rows(found.entries), seen.circle.asker, seen.circle.sight)
+    changes = _changes(seen, limit=50, before=before)
+    next_ = f"?before={changes.next}" if changes.next else ""
+    rows = timeline.opened(timeline.rows(changes.entries), seen.circle.asker, seen.circle.sight)
     context = {
-        "rows": timeline.with_undo(rows, found.entries, seen.circle.asker),
-        "pager": Pager(timeline.as_far(found) or _("Newest first"), "?" if before else "", next_),
-        **timeline.nothing(found, next_, Empty(_("Nothing that you may see has changed"))),
+        "rows": timeline.with_undo(rows, changes.entries, seen.circle.asker),
+        "pager": Pager(timeline.as_far(changes) or _("Newest first"), "?" if before else "", next_),
+        **timeline.nothing(changes, next_, Empty(_("Nothing that you may see has changed"))),
     }
     return seen.page(request, "console/people/person_history.html", context)

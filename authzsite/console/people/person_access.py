@@ -92,16 +92,16 @@ class PersonAccess:
         }
 
     def actions(self) -> list[Action]:
-        asked = urlencode({"who": str(self.person)})
-        first = [Action(_("Ask why"), f"{reverse('console:why')}?{asked}", "plain", "why")]
+        query = urlencode({"who": str(self.person)})
+        first = [Action(_("Ask why"), f"{reverse('console:why')}?{query}", "plain", "why")]
         first += asking(self.circle.asker, self.person)
         if self.own:
             return [*first, Action(_("Your settings"), reverse("console:profile"))]
-        give, here = reverse("console:person_grant", args=[self.person.pk]), self.circle
-        reason = "" if here.gives_access else NO_GIVING
+        give, circle = reverse("console:person_grant", args=[self.person.pk]), self.circle
+        reason = "" if circle.gives_access else NO_GIVING
         return [
             *first,
-            *(self._coming_and_going() if here.gives_access or here.runs_the_site else ()),
+            *(self._coming_and_going() if circle.gives_access or circle.runs_the_site else ()),
             *self._removing(),
             *self._handing_over(),
             Action(
@@ -140,11 +140,11 @@ class PersonAccess:
         for realm in self.circle.realms:
             if realm.realm_id in inside:
                 url = reverse("console:member_remove", args=[realm.id])
-                asked = urlencode({"who": str(self.person)})
+                query = urlencode({"who": str(self.person)})
                 reason = "" if ask.ask(self.circle.asker, operation, realm) else NO_REMOVING
                 yield Action(
                     _("Remove from %(name)s") % {"name": realm.name},
-                    f"{url}?{asked}",
+                    f"{url}?{query}",
                     "danger",
                     reason=reason,
                 )
@@ -157,7 +157,7 @@ class PersonAccess:
     def facts(self) -> Facts:
         counted = self.reach.counts
         groups = self.reach.through
-        told = [
+        facts = [
             *self._reads(),
             Fact(_("Has rights on"), words.count(self.reach.many, "object"), term="rights-on"),
             Fact(_("Owns"), words.count(counted["owned"], "object") if counted["owned"] else _("Nothing")),
@@ -172,10 +172,10 @@ class PersonAccess:
             Fact(_("Ends soon"), words.count(counted["soon"], "object") if counted["soon"] else _("Nothing")),
         ]
         if groups and self.person.kind != Principal.Kind.GROUP:
-            told.append(Fact(_("Through"), words.count(len(groups), "group")))
+            facts.append(Fact(_("Through"), words.count(len(groups), "group")))
         if self.person.kind != Principal.Kind.GROUP:
-            told.append(self._used())
-        return Facts(tuple(told))
+            facts.append(self._used())
+        return Facts(tuple(facts))
 
     def _reads(self) -> Iterable[Fact]:
         """On how many objects with data they can read, of those whose access the viewer may know."""
@@ -190,11 +190,11 @@ class PersonAccess:
         """What a job last told that was used under this name, as far as the viewer may know of it."""
         uses = last_uses(self.person, [realm.realm_id for realm in self.circle.realms])
         places = nodes([use.securable_id for use in uses]) if uses else {}
-        known = {key: one for key, one in places.items() if self.circle.sees(self.person, one)}
+        visible = {key: node for key, node in places.items() if self.circle.sees(self.person, node)}
         for use in uses:
-            if use.securable_id in known:
+            if use.securable_id in visible:
                 verb = pgettext("to do", use.action)
-                note = _("%(verbs)s %(names)s") % {"verbs": verb, "names": known[use.securable_id].name}
+                note = _("%(verbs)s %(names)s") % {"verbs": verb, "names": visible[use.securable_id].name}
                 return Fact(_("Last used"), words.ago(use.at), note=note)
         return Fact(_("Last used"), _("No usage data"))
 
@@ -207,7 +207,7 @@ class PersonAccess:
 def get_person_or_404(request: Request, id: int, tab: str) -> PersonAccess:
     circle = circle_of(request)
     person = circle.meet(id)
-    asked = ReachFilter(
+    filter_ = ReachFilter(
         text=request.GET.get("q", "").strip()[:255],
         how=request.GET.get("how", ""),
         pick=number_in(request.GET.get("pick", "")) or 0,
@@ -216,4 +216,4 @@ def get_person_or_404(request: Request, id: int, tab: str) -> PersonAccess:
     if not circle.is_own(person):
         for realm in circle.realms:
             access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
-    return PersonAccess(circle, person, PagedReach(circle, person, asked), tab)
+    return PersonAccess(circle, person, PagedReach(circle, person, filter_), tab)

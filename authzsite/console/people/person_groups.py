@@ -88,17 +88,17 @@ def membership_list(request: Request, id: int) -> HttpResponse:
 
 
 def _around(seen: PersonAccess) -> list[MembershipRow]:
-    known = seen.circle.people(kind="group").values("pk")
+    visible = seen.circle.people(kind="group").values("pk")
     rows = Membership.objects.open().filter(member=seen.person)
     if not seen.own:
-        rows = rows.filter(group__in=known)
+        rows = rows.filter(group__in=visible)
     return [_held(row.group, row) for row in rows.select_related("group").order_by("group__name")]
 
 
 def _inside(seen: PersonAccess, after: int | None, *, kept: bool) -> tuple[list[MembershipRow], Pager | None]:
     """One page of the people in a group, by name."""
-    known = seen.circle.people().values("pk")
-    rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
+    visible = seen.circle.people().values("pk")
+    rows = Membership.objects.open().filter(group=seen.person, member__in=visible).select_related("member")
     shown = keyset_page(rows, ("member__display_name", "member__name"), after, SHOWN)
     bounds = shown.bounds(lambda row: row.member.label)
     pager = shown.pager(bounds, lambda after: f"?after={after}" if after else "?")

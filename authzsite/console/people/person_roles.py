@@ -55,14 +55,14 @@ class Offer:
     @cached_property
     def roles(self) -> list[Node]:
         rows = RealmMember.objects.open().filter(principal=self.person).values_list("realm", flat=True)
-        member, found = set(rows), []
+        member, roles_ = set(rows), []
         for realm in (item for item in self.circle.realms if item.realm_id in member):
             slice_, now = slices.current(self.circle.asker, realm), timezone.now()
             keys = [row.securable_id for row in children(slice_, realm, "role", now=now)]
             seen = [node for node in nodes(keys).values() if not is_personal(node.name)]
             deed = roles.operation(realm, "assign")
-            found += [item for item in seen if ask.answer(slice_, deed, item, now=now)]
-        return sorted(found, key=lambda one: one.names)
+            roles_ += [item for item in seen if ask.answer(slice_, deed, item, now=now)]
+        return sorted(roles_, key=lambda role: role.names)
 
     @cached_property
     def held(self) -> set[int]:

@@ -154,24 +154,24 @@ class PersonReach:
     @cached_property
     def later(self) -> list[Rule]:
         """The rules that have not begun."""
-        return [rule for _, told in self.said for rule in told.later]
+        return [rule for _, report in self.said for rule in report.later]
 
     @cached_property
     def places(self) -> dict[int, Node]:
         rules = (*(rule for _, rule in self.rules), *self.later)
         keys = {rule.object for rule in rules if isinstance(rule.object, int)}
-        return {key: one for key, one in nodes(keys).items() if self.circle.sees(self.person, one)}
+        return {key: node for key, node in nodes(keys).items() if self.circle.sees(self.person, node)}
 
     @cached_property
     def said(self) -> list[tuple[Slice, RuleSets]]:
         """What the rules of each realm say."""
-        known = zip(self.slices, self.circle.realms, strict=True)
-        return [(slice_, rule_sets(slice_, realm.realm_id)) for slice_, realm in known]
+        pairs = zip(self.slices, self.circle.realms, strict=True)
+        return [(slice_, rule_sets(slice_, realm.realm_id)) for slice_, realm in pairs]
 
     @property
     def through(self) -> frozenset[int]:
         """The groups on the way."""
-        return frozenset[int]().union(*(told.groups for _, told in self.said))
+        return frozenset[int]().union(*(report.groups for _, report in self.said))
 
     @cached_property
     def groups(self) -> dict[Any, str]:
@@ -187,25 +187,25 @@ class PersonReach:
             if isinstance(rule.object, int) and rule.object in self.places:
                 by_object.setdefault(rule.object, []).append(rule)
                 whose[rule.object] = slice_
-        found = [self._reached(self.places[key], rules, whose[key]) for key, rules in by_object.items()]
-        return sorted(found, key=lambda one: (one.node.names, one.node.type))
+        reached = [self._reached(self.places[key], rules, whose[key]) for key, rules in by_object.items()]
+        return sorted(reached, key=lambda item: (item.node.names, item.node.type))
 
     def _reached(self, node: Node, rules: Sequence[Rule], slice_: Slice) -> Reached:
         """Decided once for all that are alike: thousands of tables in one schema by the same rules."""
-        told = tuple(rules)
+        rules_ = tuple(rules)
         if not _has_like(slice_, node):
-            return self._decided(node, told, slice_)
-        said = frozenset((rule.privilege, rule.allow, rule.valid_until) for rule in told)
-        like = (slice_.realm, node.levels[:-1], node.type, said)
+            return self._decided(node, rules_, slice_)
+        rights = frozenset((rule.privilege, rule.allow, rule.valid_until) for rule in rules_)
+        like = (slice_.realm, node.levels[:-1], node.type, rights)
         first = self._alike.get(like)
         if first is None:
-            first = self._alike[like] = self._decided(node, told, slice_)
-        return Reached(node, told, first.can, slice_, first.refused, first.fits)
+            first = self._alike[like] = self._decided(node, rules_, slice_)
+        return Reached(node, rules_, first.can, slice_, first.refused, first.fits)
 
     def _decided(self, node: Node, rules: tuple[Rule, ...], slice_: Slice) -> Reached:
         answer = ask.answer(slice_, main_action(node), node, now=self.now)
-        one = Reached(node, rules, self.can(slice_, node), slice_, answer.decision.reason)
-        return replace(one, fits=frozenset(how for how, _ in FILTERS if self._fits(one, how)))
+        item = Reached(node, rules, self.can(slice_, node), slice_, answer.decision.reason)
+        return replace(item, fits=frozenset(how for how, _ in FILTERS if self._fits(item, how)))
 
     @cached_property
     def _alike(self) -> dict[Any, Reached]:
@@ -239,8 +239,8 @@ class PersonReach:
         return [*reached.rules, *from_above]
 
     def _binds(self, rule: Rule, node: Node) -> bool:
-        known = dialects.get(node.kind).privilege(rule.privilege)
-        return known is not None and node.type in known.binds
+        privilege = dialects.get(node.kind).privilege(rule.privilege)
+        return privilege is not None and node.type in privilege.binds
 
 
 def _has_like(slice_: Slice, node: Node) -> bool:

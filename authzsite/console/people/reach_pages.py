@@ -46,7 +46,7 @@ class PagedReach(PersonReach):
     @cached_property
     def _named(self) -> Named:
         seen = None if self.circle.is_own(self.person) else self.circle.sight.objects
-        return Named([told for _, told in self.said], terms.CONTAINERS, seen)
+        return Named([report for _, report in self.said], terms.CONTAINERS, seen)
 
     @cached_property
     def _likes(self) -> dict[ObjectGroup, Reached]:
@@ -62,11 +62,11 @@ class PagedReach(PersonReach):
     @cached_property
     def counts(self) -> Counter[str]:
         """How many of all fit each filter."""
-        told: Counter[str] = Counter()
+        counter: Counter[str] = Counter()
         for group in self._groups:
             like = self._likes.get(group.group)
-            told.update(dict.fromkeys(like.fits if like else (), group.many))
-        return Counter({how: told[how] for how, _ in FILTERS})
+            counter.update(dict.fromkeys(like.fits if like else (), group.many))
+        return Counter({how: counter[how] for how, _ in FILTERS})
 
     @property
     def many(self) -> int:
@@ -85,18 +85,18 @@ class PagedReach(PersonReach):
         return [group for group, like in self._likes.items() if self.how in like.fits]
 
     @cached_property
-    def _found(self) -> dict[int, list[int]]:
+    def _keys_of_page(self) -> dict[int, list[int]]:
         """A page, and one more to know whether there is another; with what is above each."""
         return self._named.page(self.asked.text, self._fitting_groups, after=self.asked.after, most=SHOWN + 1)
 
     @cached_property
     def page(self) -> list[Reached]:
-        return [self._near[key] for key in list(self._found)[:SHOWN] if key in self._near]
+        return [self._near[key] for key in list(self._keys_of_page)[:SHOWN] if key in self._near]
 
     @property
     def next(self) -> int:
         """The object that the next page begins behind; 0 at the end."""
-        return list(self._found)[SHOWN - 1] if len(self._found) > SHOWN else 0
+        return list(self._keys_of_page)[SHOWN - 1] if len(self._keys_of_page) > SHOWN else 0
 
     @cached_property
     def picked(self) -> Reached | None:
@@ -111,41 +111,46 @@ class PagedReach(PersonReach):
     @cached_property
     def _near(self) -> dict[int, Reached]:
         """The rows of the page, the picked object, some that are denied, and all that lies above them."""
-        denied = sorted(key for _, told in self.said for key in told.denied)
-        return self._read({**self._found, **self._picked}, denied[:SHOWN])
+        denied = sorted(key for _, report in self.said for key in report.denied)
+        return self._read({**self._keys_of_page, **self._picked}, denied[:SHOWN])
 
-    def _read(self, found: Mapping[int, Sequence[int]], others: Iterable[int] = ()) -> dict[int, Reached]:
+    def _read(
+        self, keys_by_group: Mapping[int, Sequence[int]], others: Iterable[int] = ()
+    ) -> dict[int, Reached]:
         """Some objects with what lies above them and is reached too, as far as the viewer may know."""
         above = {
-            key for keys in found.values() for key in keys if any(key in told.rules for _, told in self.said)
+            key
+            for keys in keys_by_group.values()
+            for key in keys
+            if any(key in report.rules for _, report in self.said)
         }
-        places = nodes({*found, *above, *others})
-        known = (place for place in places.values() if self.circle.sees(self.person, place))
-        return {node.id: self._like(node) for node in known}
+        places = nodes({*keys_by_group, *above, *others})
+        visible = (place for place in places.values() if self.circle.sees(self.person, place))
+        return {node.id: self._like(node) for node in visible}
 
     def whole(self) -> Iterator[tuple[Reached, list[Rule]]]:
         """The table to its end, with the rules that tell of each object; so many are read at a time."""
-        groups, after, found = self._fitting_groups, 0, dict[int, list[int]]()
-        while not after or len(found) == PIECE:
-            found = self._named.page(self.asked.text, groups, after=after, most=PIECE)
-            known = self._read(found)
-            yield from ((known[key], self.telling(known[key], known)) for key in found if key in known)
-            after = list(found)[-1] if found else -1
+        groups, after, page = self._fitting_groups, 0, dict[int, list[int]]()
+        while not after or len(page) == PIECE:
+            page = self._named.page(self.asked.text, groups, after=after, most=PIECE)
+            objects = self._read(page)
+            yield from ((objects[key], self.telling(objects[key], objects)) for key in page if key in objects)
+            after = list(page)[-1] if page else -1
 
     def _like(self, node: Node) -> Reached:
-        slice_, told = self._told(node)
+        slice_, report = self._facts_about(node)
         parent = node.lineage[-2] if len(node.lineage) > 1 else 0
         alone = node.id if node.type in terms.CONTAINERS else 0
-        like = self._likes.get(ObjectGroup(told.signs[node.id], parent, node.type, alone))
+        like = self._likes.get(ObjectGroup(report.signs[node.id], parent, node.type, alone))
         if like is None:
             return self._alone(node)
-        return Reached(node, tuple(told.rules[node.id]), like.can, slice_, like.refused, like.fits)
+        return Reached(node, tuple(report.rules[node.id]), like.can, slice_, like.refused, like.fits)
 
     def _alone(self, node: Node) -> Reached:
-        slice_, told = self._told(node)
-        return self._decided(node, tuple(told.rules[node.id]), slice_)
+        slice_, report = self._facts_about(node)
+        return self._decided(node, tuple(report.rules[node.id]), slice_)
 
-    def _told(self, node: Node) -> tuple[Slice, RuleSets]:
+    def _facts_about(self, node: Node) -> tuple[Slice, RuleSets]:
         """The facts that speak of one that rules name."""
         return next(item for item in self.said if node.id in item[1].rules)
 
@@ -157,15 +162,15 @@ class PagedReach(PersonReach):
     @cached_property
     def places(self) -> dict[int, Node]:
         """Of what has not begun; the rest is read by page."""
-        found = nodes({rule.object for rule in self.later if isinstance(rule.object, int)})
-        return {key: one for key, one in found.items() if self.circle.sees(self.person, one)}
+        nodes_ = nodes({rule.object for rule in self.later if isinstance(rule.object, int)})
+        return {key: node for key, node in nodes_.items() if self.circle.sees(self.person, node)}
 
     # What is shown
 
     def toggles(self) -> tuple[Toggle, ...]:
-        counts, asked = self.counts, self.asked
+        counts, filter_ = self.counts, self.asked
         return tuple(
-            Toggle(word, asked.url(how=how, after=0), asked.how == how, words.number(counts[how]))
+            Toggle(word, filter_.url(how=how, after=0), filter_.how == how, words.number(counts[how]))
             for how, word in FILTERS
             if counts[how] or not how
         )
@@ -231,5 +236,5 @@ def gives_of(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def why(person: Principal, node: Node) -> str:
-    asked = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
-    return f"{reverse('console:why')}?{urlencode(asked)}"
+    query = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
+    return f"{reverse('console:why')}?{urlencode(query)}"

@@ -213,10 +213,10 @@ def _rows(circle: VisiblePrincipals, people: list[Principal]) -> list[PersonRow]
 
 def groups_of(circle: VisiblePrincipals, rows: list[Principal]) -> dict[int, list[str]]:
     """The groups of each that the viewer may know of, or how many people are in a group.  One query."""
-    known = circle.people(kind="group").values("pk")
-    found = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=known)
+    visible = circle.people(kind="group").values("pk")
+    memberships = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=visible)
     groups: dict[int, list[str]] = {}
-    for row in found.select_related("group").order_by("group__display_name", "group__name"):
+    for row in memberships.select_related("group").order_by("group__display_name", "group__name"):
         groups.setdefault(row.member_id, []).append(row.group.label)
     return groups
 
@@ -237,7 +237,7 @@ def grant(request: Request, id: int) -> HttpResponse:
     """On what: the objects one owns, or those a search finds, each leading to its form."""
     seen = get_person_or_404(request, id, "person")
     text = request.GET.get("q", "").strip()[:255]
-    found = _grantable(seen, text)
+    nodes = _grantable(seen, text)
     return seen.page(
         request,
         "console/people/person_grant.html",
@@ -253,7 +253,7 @@ def grant(request: Request, id: int) -> HttpResponse:
                 )
             ),
             "asked": text,
-            "rows": found,
+            "rows": nodes,
             "empty": nothing_to_give(text),
         },
     )
@@ -271,7 +271,7 @@ def _grantable(seen: PersonAccess, text: str) -> list[MembershipRow]:
             "",
             None,
         )
-        for node in sorted(giveable(seen.circle, text), key=lambda one: (len(one.names), one.names))
+        for node in sorted(giveable(seen.circle, text), key=lambda node: (len(node.names), node.names))
     ][:30]
 
 

@@ -80,25 +80,29 @@ class RequestedObjects:
     @cached_property
     def things(self) -> list[RequestedObject]:
         """The objects wanted, each once."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
+        rows: dict[tuple[str, str], dict[str, None]] = {}
         for item in self._asked():
-            found.setdefault((item.type, item.name), {}).update(
+            rows.setdefault((item.type, item.name), {}).update(
                 dict.fromkeys((item.action,) if item.action else ())
             )
         dropped = self.data.get("drop", "")
-        kept = [key for key in found if f"{key[0]} {key[1]}" != dropped]
-        return [RequestedObject(type_, name, tuple(found[type_, name])) for type_, name in kept[:MOST_WANTED]]
+        kept = [key for key in rows if f"{key[0]} {key[1]}" != dropped]
+        return [RequestedObject(type_, name, tuple(rows[type_, name])) for type_, name in kept[:MOST_WANTED]]
 
     def _asked(self) -> Iterator[WantedAction]:
         if {"nonce", "on"} & set(self.data):
             on = [text.partition(" ") for text in self.data.getlist("on")]
             for type_, _, name in on:
-                yield WantedAction(_told(type_, "type"), _told(name, "resource"), "")
+                yield WantedAction(_cleaned_text(type_, "type"), _cleaned_text(name, "resource"), "")
             for text in self.data.getlist("do"):
                 at, _, action = text.partition(" ")
                 if at.isdecimal() and len(at) < 4 and int(at) < len(on):
                     type_, _, name = on[int(at)]
-                    yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
+                    yield WantedAction(
+                        _cleaned_text(type_, "type"),
+                        _cleaned_text(name, "resource"),
+                        _cleaned_text(action, "action"),
+                    )
         else:
             yield from self._linked()
         if self.named:
@@ -109,17 +113,19 @@ class RequestedObjects:
         for at, name in enumerate(self.data.getlist("resource")[: MOST_WANTED + 1]):
             type_ = types[min(at, len(types) - 1)] if types else shape_of(name)
             action = actions[min(at, len(actions) - 1)] if actions else usual(type_)
-            yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
+            yield WantedAction(
+                _cleaned_text(type_, "type"), _cleaned_text(name, "resource"), _cleaned_text(action, "action")
+            )
 
     @cached_property
     def named(self) -> WantedAction | None:
         """What was typed to be added."""
-        typed = _told(self.data.get("more", ""), "resource").strip()
+        typed = _cleaned_text(self.data.get("more", ""), "resource").strip()
         if not typed:
             return None
         realm = next(iter(self.kinds)) if len(self.kinds) == 1 and "/" not in typed else ""
         name = f"{realm}/{typed}" if realm and typed != realm else typed
-        type_ = _told(self.data.get("more_type", ""), "type") or shape_of(name)
+        type_ = _cleaned_text(self.data.get("more_type", ""), "type") or shape_of(name)
         return WantedAction(type_, name, usual(type_))
 
 
@@ -216,8 +222,8 @@ class RequestForm(ConsoleForm):
 
     @property
     def holder(self) -> Principal:
-        asked = self["for"].value()
-        return next((holder for holder in self.holders if str(holder) == asked), self.asker)
+        typed = self["for"].value()
+        return next((holder for holder in self.holders if str(holder) == typed), self.asker)
 
     @property
     def when(self) -> When:
@@ -268,10 +274,10 @@ class RequestForm(ConsoleForm):
         }
 
     def _thing(self, at: int, requested_object: RequestedObject) -> dict[str, Any]:
-        known = actions_of(
+        actions = actions_of(
             requested_object.type, self.kinds.get(requested_object.name.partition("/")[0], "gravitino")
         )
-        offered = [*known, *(name for name in requested_object.actions if name not in known)]
+        offered = [*actions, *(name for name in requested_object.actions if name not in actions)]
         return {
             "at": at,
             "code": f"{requested_object.type} {requested_object.name}",
@@ -290,7 +296,7 @@ class RequestForm(ConsoleForm):
         }
 
 
-def _told(text: str, field_: str) -> str:
+def _cleaned_text(text: str, field_: str) -> str:
     return text.replace("\0", "")[: LONGEST[field_]]
 
 
@@ -313,8 +319,8 @@ def actions_of(type_: str, kind: str) -> list[str]:
     if type_ == "role":
         return [HOLD]
     law = dialects.get(kind)
-    known = [name for name in law.actions_for(type_) if name in PLAIN or name.startswith("create_")]
-    by_operation = {law.action(type_, name): name for name in sorted(known, key=_order, reverse=True)}
+    names = [name for name in law.actions_for(type_) if name in PLAIN or name.startswith("create_")]
+    by_operation = {law.action(type_, name): name for name in sorted(names, key=_order, reverse=True)}
     return sorted(by_operation.values(), key=_order)
 
 

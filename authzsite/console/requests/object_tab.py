@@ -33,17 +33,17 @@ def object_requests(request: Request, id: int) -> HttpResponse:
     """Those that the viewer may see, the newest first."""
     place = get_object_or_404(request, id)
     if place.node.type in terms.ROOMS:
-        asked = urlencode({"tab": "all", "q": place.node.ref.id})
-        return redirect(f"{reverse('console:requests')}?{asked}")
+        query = urlencode({"tab": "all", "q": place.node.ref.id})
+        return redirect(f"{reverse('console:requests')}?{query}")
     head, after = ObjectHeader(place, "object_requests"), number_in(request.GET.get("after", ""))
     about = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=[f"d{id}"])
     rows = visibility.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
     if after:
         rows = rows.filter(pk__lt=after)
-    found = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])
-    next_ = f"?after={found[SHOWN - 1].pk}" if len(found) > SHOWN else ""
+    shown_requests = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])
+    next_ = f"?after={shown_requests[SHOWN - 1].pk}" if len(shown_requests) > SHOWN else ""
     context = {
-        "rows": [requests_rows.row(item, place.asker) for item in found[:SHOWN]],
+        "rows": [requests_rows.row(item, place.asker) for item in shown_requests[:SHOWN]],
         "pager": Pager(_("The newest first"), "?" if after else "", next_) if next_ or after else None,
         "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
         "empty": Empty(

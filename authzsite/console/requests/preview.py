@@ -48,18 +48,18 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
     # where each decision is made, as far as that may be spoken of
     ways = [_way(need.ref, seen) for need in seen.needs]
-    found = [
+    places = [
         decision_places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
         for need, way in zip(seen.needs, ways, strict=True)
     ]
-    steps = _steps(form, seen, found)
+    steps = _steps(form, seen, places)
     many = len(steps)
     return {
         "steps": steps,
         "steps_heading": ngettext("%(many)s decision", "%(many)s decisions", many)
         % {"many": words.spelled(many)},
         "for_whom": "" if form.holder == form.asker else terms.principal_name(form.holder),
-        "role": _role(form, seen, found),
+        "role": _role(form, seen, places),
         "denied": _denied(seen),
         "ends": _ends(form, seen),
         "lapses": _("If nobody decides, it lapses %(lapses)s.") % {"lapses": words.on(seen.lapses)},
@@ -67,11 +67,11 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
 
 
 def _role(
-    form: RequestForm, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
+    form: RequestForm, seen: Foresight, places: Sequence[decision_places.DecisionPlace | None]
 ) -> Action | None:
     """The smallest role that gives exactly this, if whoever asks may know of all of it."""
     whole = [
-        (place, need.privileges) for need, place in zip(seen.needs, found, strict=True) if place is not None
+        (place, need.privileges) for need, place in zip(seen.needs, places, strict=True) if place is not None
     ]
     if len(whole) < len(seen.needs) or any(need.kind != "privilege" for need in seen.needs):
         return None
@@ -85,32 +85,36 @@ def _role(
 
 
 def _steps(
-    form: RequestForm, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
+    form: RequestForm, seen: Foresight, places: Sequence[decision_places.DecisionPlace | None]
 ) -> list[Step]:
     """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     every = iter(
-        decision_places.deciders_of([item for item in found if item], {form.asker.pk, form.holder.pk})
+        decision_places.deciders_of([item for item in places if item], {form.asker.pk, form.holder.pk})
     )
-    deciders = [_first(next(every)) if place else [] for place in found]
+    deciders = [_first(next(every)) if place else [] for place in places]
     return [_step(*item, form) for item in zip(seen.needs, ways, deciders, strict=True)]
 
 
-def _first(found: Sequence[Approver]) -> list[Approver]:
-    nearest = max((len(item.where.levels) for item in found), default=0)
-    return [item for item in found if len(item.where.levels) == nearest]
+def _first(approvers: Sequence[Approver]) -> list[Approver]:
+    nearest = max((len(item.where.levels) for item in approvers), default=0)
+    return [item for item in approvers if len(item.where.levels) == nearest]
 
 
-def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: RequestForm) -> Step:
+def _step(need: Need, way: tuple[Node, ...], approvers: Sequence[Approver], form: RequestForm) -> Step:
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", terms.icon_of(need.ref.type))
     if not _is_whole(need, way):
         return Step(text, "", _("an approver"), face)
-    if not found:
+    if not approvers:
         return Step(text, "", _("Nobody can approve it yet; it waits until someone can"), face, nobody=True)
-    first = [item.principal.label for item in found[:NAMED]]
-    more = [_("%(number)s more") % {"number": words.number(len(found) - NAMED)}] if len(found) > NAMED else []
-    return Step(text, _ground(found[0]), either([*first, *more]), face)
+    first = [item.principal.label for item in approvers[:NAMED]]
+    more = (
+        [_("%(number)s more") % {"number": words.number(len(approvers) - NAMED)}]
+        if len(approvers) > NAMED
+        else []
+    )
+    return Step(text, _ground(approvers[0]), either([*first, *more]), face)
 
 
 def _ground(approver: Approver) -> str:
@@ -126,10 +130,10 @@ def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
 
 def _way(ref: ObjectRef, seen: Foresight) -> tuple[Node, ...]:
     """The places along a name that may be spoken of, the realm first."""
-    known = {place.id: place for way in seen.shown for place in way}
-    mine = [item for item in known.values() if item.ref.realm == ref.realm]
+    by_id = {place.id: place for way in seen.shown for place in way}
+    mine = [item for item in by_id.values() if item.ref.realm == ref.realm]
     along = [item for item in mine if item.ref.path == ref.path[: len(item.ref.path)]]
-    return tuple(sorted(along, key=lambda one: len(one.levels)))
+    return tuple(sorted(along, key=lambda place: len(place.levels)))
 
 
 def need_words(need: Need, law: str) -> str:
@@ -151,7 +155,7 @@ def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: s
 def _denied(seen: Foresight) -> Note | None:
     if not seen.denials:
         return None
-    told = [
+    sentences = [
         _("%(privilege)s on %(part)s")
         % {
             "privilege": terms.right(denial.privilege, denial.ref.type),
@@ -161,18 +165,18 @@ def _denied(seen: Foresight) -> Note | None:
     ]
     return Note(
         "warn",
-        _("%(told)s is denied.") % {"told": words.listed(told, 3)},
+        _("%(told)s is denied.") % {"told": words.listed(sentences, 3)},
         _("A grant does not lift a denial; the approver sees the denial."),
     )
 
 
 def _ends(form: RequestForm, seen: Foresight) -> str:
     begin = form.when.begin
-    told = [_("It begins %(begin)s.") % {"begin": words.on(begin)}] if begin else []
+    sentences = [_("It begins %(begin)s.") % {"begin": words.on(begin)}] if begin else []
     if seen.end is None:
-        return " ".join((*told, _("It has no end.")))
+        return " ".join((*sentences, _("It has no end.")))
     if form.lasting == "date":
         ends = _("It ends by itself %(end)s, %(zone)s.")
     else:
         ends = _("It ends %(end)s, %(zone)s.") if begin else _("If granted now, it ends %(end)s, %(zone)s.")
-    return " ".join((*told, ends % {"end": words.on(seen.end), "zone": words.zone()}))
+    return " ".join((*sentences, ends % {"end": words.on(seen.end), "zone": words.zone()}))

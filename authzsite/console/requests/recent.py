@@ -47,11 +47,11 @@ def _there(row: AccessRequest) -> list[Moment]:
     """Approved, applied and proved are three."""
     if row.state not in GRANTED or not any(want.given_at for want in row.wants.all()):
         return []
-    found = []
+    moments = []
     for standing in provisioning.standings(row):
         system = standing.backend.get_kind_display()
         if standing.state == "proved":
-            found.append(
+            moments.append(
                 Moment(
                     _("Proved in %(system)s by reading it back") % {"system": system},
                     words.ago(standing.since),
@@ -65,5 +65,5 @@ def _there(row: AccessRequest) -> list[Moment]:
                 if stuck
                 else _("Being applied in %(system)s") % {"system": system}
             )
-            found.append(Moment(text, standing.text, "lose" if stuck else "now"))
-    return found
+            moments.append(Moment(text, standing.text, "lose" if stuck else "now"))
+    return moments

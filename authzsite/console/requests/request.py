@@ -260,10 +260,10 @@ def _there(backend_progress: BackendProgress) -> dict[str, str]:
 
 
 def _station(mark: str, name: str, note: str) -> dict[str, str]:
-    said = {"done": _("Done"), "now": _("Now"), "ended": _("Ended"), "stuck": _("Stuck")}.get(
+    labels = {"done": _("Done"), "now": _("Now"), "ended": _("Ended"), "stuck": _("Stuck")}.get(
         mark, _("To come")
     )
-    return {"mark": mark, "name": name, "note": note, "said": said}
+    return {"mark": mark, "name": name, "note": note, "said": labels}
 
 
 def _standing(backend_progress: BackendProgress) -> dict[str, Any]:
@@ -321,17 +321,17 @@ def _less(part: RequestPart, law: str) -> str:
     )
     long = _("for %(lasts)s") % {"lasts": requests_rows.lasting_words(part.lasts)} if part.lasts else ""
     until = _("until %(until)s") % {"until": words.moment(part.until)} if part.until else ""
-    said = ", ".join(filter(None, (much, long, until)))
-    return f"{said[:1].upper()}{said[1:]}. " if said else ""
+    summary = ", ".join(filter(None, (much, long, until)))
+    return f"{summary[:1].upper()}{summary[1:]}. " if summary else ""
 
 
 def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
     if part.state not in WAITING:
         return ""
-    found = seen.deciders(part)
-    if found is None:
+    approvers = seen.deciders(part)
+    if approvers is None:
         return str(NOT_TOLD)
-    names = [item.principal.label for item in found]
+    names = [item.principal.label for item in approvers]
     if not names:
         return _("Nobody can decide it yet")
     more = [_("%(number)s more") % {"number": words.number(len(names) - NAMED)}] if len(names) > NAMED else []

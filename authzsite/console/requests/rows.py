@@ -63,11 +63,11 @@ def wants_words(wants: Sequence[RequestWant]) -> str:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, verbs in by_name.items():
         alike.setdefault(tuple(dict.fromkeys(verbs)), []).append(short(name))
-    told = [
+    phrases = [
         gettext("%(verbs)s %(names)s") % {"verbs": words.listed(verbs), "names": _named(names)}
         for verbs, names in alike.items()
     ]
-    return words.listed(told, 2)
+    return words.listed(phrases, 2)
 
 
 def as_heading(text: str, wants: Sequence[RequestWant]) -> str:
@@ -154,7 +154,7 @@ def wanted(request: AccessRequest) -> str:
 def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> RequestRow:
     """The request as a line; `wants` and `parts` are there already."""
     parts = list(request.parts.all())
-    asked = words.moment(request.asked_at, within=True)
+    asked_at = words.moment(request.asked_at, within=True)
     end = max((want.valid_until for want in request.wants.all() if want.valid_until), default=None)
     ticket = f", {request.ticket}" if request.ticket else ""
     return RequestRow(
@@ -162,7 +162,7 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
         who=terms.who(request.asker, gettext("you") if request.asker == viewer else ""),
         text=gettext("asks to %(wanted)s") % {"wanted": wanted(request)},
         note=gettext("Request %(pk)s, %(asked)s · “%(reason)s”%(request)s")
-        % {"pk": request.pk, "asked": asked, "reason": cut(request.reason), "request": ticket},
+        % {"pk": request.pk, "asked": asked_at, "reason": cut(request.reason), "request": ticket},
         state=state_of(request),
         decisions=_decisions(parts),
         ends=terms.ends_chip(end),
@@ -172,8 +172,8 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
 
 
 def cut(text: str) -> str:
-    told = " ".join(text.split())
-    return told if len(told) <= LONG else f"{told[:LONG].rsplit(' ', 1)[0]} …"
+    line = " ".join(text.split())
+    return line if len(line) <= LONG else f"{line[:LONG].rsplit(' ', 1)[0]} …"
 
 
 def _decisions(parts: Iterable[RequestPart]) -> str:

@@ -57,9 +57,9 @@ class RequestFilter:
     @classmethod
     def read(cls, request: Request) -> RequestFilter:
         tab, text = request.GET.get("tab", ""), request.GET.get("q", "").strip()[:255]
-        known = tab if tab in dict(TABS) else "decide"
+        tab_code = tab if tab in dict(TABS) else "decide"
         after = number_in(request.GET.get("after", "")) or 0
-        return cls(known, text if holdable(text) else "", after)
+        return cls(tab_code, text if holdable(text) else "", after)
 
     def url(self, **changed: object) -> str:
         kept = {"tab": self.tab, "q": self.text, "after": self.after or "", **changed}
@@ -80,12 +80,12 @@ class Board:
     @cached_property
     def rows(self) -> list[AccessRequest]:
         """One more than is shown, to know whether there are more."""
-        found = self.whole()
+        rows = self.whole()
         if self.asked.after:
-            found = found.filter(
+            rows = rows.filter(
                 Q(pk__gt=self.asked.after) if self.asked.tab == "decide" else Q(pk__lt=self.asked.after)
             )
-        return list(found[: SHOWN + 1])
+        return list(rows[: SHOWN + 1])
 
     def whole(self) -> QuerySet[AccessRequest]:
         """The list that is asked for, to its end, in its order."""
@@ -216,12 +216,14 @@ def _heading(board: Board) -> str:
     many = board.waiting
     if board.asked.tab != "decide" or not many:
         return _("Requests")
-    told = (
+    heading = (
         words.spelled(many)
         if many <= MOST_COUNTED
         else _("More than %(most_counted)s") % {"most_counted": words.number(MOST_COUNTED)}
     )
-    return ngettext("%(told)s request waits for you", "%(told)s requests wait for you", many) % {"told": told}
+    return ngettext("%(told)s request waits for you", "%(told)s requests wait for you", many) % {
+        "told": heading
+    }
 
 
 @reads

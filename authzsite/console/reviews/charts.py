@@ -61,8 +61,8 @@ def parts_of(by_code: Mapping[str, int]) -> Bar | None:
         if many:
             parts.append(Part(code, str(word), words.number(many), at, max(width, 4)))
         at += width
-    told = ", ".join(f"{item.many} {item.word}" for item in parts)
-    return Bar(tuple(parts), told)
+    summary = ", ".join(f"{item.many} {item.word}" for item in parts)
+    return Bar(tuple(parts), summary)
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ def line(
         steps.append(f"{x},{160 - round(160 * many / whole)}")
     today = across(min(now, end))
     steps.append(f"{today},{160 - round(160 * many / whole)}")
-    told = gettext("%(many)s of %(whole)s decided") % {
+    caption = gettext("%(many)s of %(whole)s decided") % {
         "many": words.number(many),
         "whole": words.number(whole),
     }
-    return PaceChart(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), told)
+    return PaceChart(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), caption)
 
 
 def being_built(request: Request, visit: ReviewAccess) -> HttpResponse:

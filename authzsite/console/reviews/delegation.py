@@ -78,8 +78,8 @@ class DelegationView(ChangeView):
         return form
 
     def _people(self, text: str) -> QuerySet[Principal]:
-        known = admitted(self.object.root, text).filter(kind="user")
-        return known.exclude(pk=self.of.pk) if self.of else known
+        candidates = admitted(self.object.root, text).filter(kind="user")
+        return candidates.exclude(pk=self.of.pk) if self.of else candidates
 
     def plan(self, form: DelegationForm) -> Plan:
         if not form["who"].chosen:

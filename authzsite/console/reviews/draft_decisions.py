@@ -66,12 +66,12 @@ class DraftDecisions:
 
     def all(self) -> dict[int, Ready]:
         kept: Mapping[str, Any] = self._whole.get(str(self.review), {})
-        return {int(row): Ready.of(int(row), one) for row, one in kept.items()}
+        return {int(row): Ready.of(int(row), value) for row, value in kept.items()}
 
     @property
     def _whole(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.request.session.get(KEY, {})
-        return found
+        drafts: dict[str, Any] = self.request.session.get(KEY, {})
+        return drafts
 
     def keep(self, ready: Iterable[Ready]) -> None:
         """Keep these and no others."""
@@ -82,15 +82,15 @@ class DraftDecisions:
     def read(self, data: QueryDict) -> dict[int, Ready]:
         """What a form says of its rows, with what is kept of others."""
         drawn = {int(name[2:]) for name in data if name.startswith("v-") and name[2:].isdecimal()}
-        found = {row: one for row, one in self.all().items() if row not in drawn}
+        ready = {row: decision for row, decision in self.all().items() if row not in drawn}
         for row in sorted(drawn)[:MOST]:
             form = RowForm(data, row=row)
             form.full_clean()
             if form.problem:
                 self.problems[row] = form.problem
-            if (one := form.ready()) is not None:
-                found[row] = one
-        return found
+            if (draft := form.ready()) is not None:
+                ready[row] = draft
+        return ready
 
     # How long somebody looked
 

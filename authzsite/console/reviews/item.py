@@ -54,8 +54,8 @@ def item_or_404(request: Request, id: int, number: int) -> ReviewItem:
     row = worklist.row(visit.review, number)
     if row is None:
         raise Http404
-    asked = worklist.rows_of(visit.review, visit.asker) if visit.standing.asked else None
-    mine = asked is not None and asked.filter(pk=row.pk).exists()
+    rows = worklist.rows_of(visit.review, visit.asker) if visit.standing.asked else None
+    mine = rows is not None and rows.filter(pk=row.pk).exists()
     if not mine and not visit.standing.reads:
         raise Http404
     return ReviewItem(visit, row, mine)
@@ -65,48 +65,51 @@ def item_or_404(request: Request, id: int, number: int) -> ReviewItem:
 @login_required
 def review_item(request: Request, id: int, number: int) -> HttpResponse:
     """Everything about one row; deciding it here is one step."""
-    one = item_or_404(request, id, number)
-    work = ReviewerPage(request, one.visit, request.GET, alone=number)
-    if request.method == "POST" and one.may_decide:
+    item = item_or_404(request, id, number)
+    work = ReviewerPage(request, item.visit, request.GET, alone=number)
+    if request.method == "POST" and item.may_decide:
         answer = worklist_page.answer(request, work)
         if answer.status_code == 302:
-            return redirect(request.path if request.POST.get("step") != "submit" else one.visit.url())
-        return _show(request, one, work, answer.status_code)
-    return _show(request, one, work)
+            return redirect(request.path if request.POST.get("step") != "submit" else item.visit.url())
+        return _show(request, item, work, answer.status_code)
+    return _show(request, item, work)
 
 
-def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 200) -> HttpResponse:
-    visit, row = one.visit, one.row
-    told = RowWording(visit.review, [row])
-    found = consequences.of(visit.review, [row])[row.pk]
-    if one.may_decide:
+def _show(request: Request, item: ReviewItem, work: ReviewerPage, status: int = 200) -> HttpResponse:
+    visit, row = item.visit, item.row
+    wording = RowWording(visit.review, [row])
+    consequence = consequences.of(visit.review, [row])[row.pk]
+    if item.may_decide:
         work.tray.looks()
     context: dict[str, Any] = {
         "visit": visit,
         "crumbs": visit.crumbs(inner=True),
-        "heading": f"{told.who(row).name}: {terms.lower(told.can(row))}",
+        "heading": f"{wording.who(row).name}: {terms.lower(wording.can(row))}",
         "kind": gettext("Row %(number)s") % {"number": words.number(row.number)},
-        "lead": told.decided(row) or gettext("Nobody has decided it yet."),
-        "facts": Facts(tuple(_facts(told, row))),
+        "lead": wording.decided(row) or gettext("Nobody has decided it yet."),
+        "facts": Facts(tuple(_facts(wording, row))),
         "notes": work.notes,
         "row": row,
-        "how": told.how(row),
-        "suggestion": told.suggests(row),
-        "drawn": work.drawn(row) if one.may_decide else None,
+        "how": wording.how(row),
+        "suggestion": wording.suggests(row),
+        "drawn": work.drawn(row) if item.may_decide else None,
         "wants_reason": False,
         "here": request.path,
         "members_url": visit.url("review_row_members", row.number) if has_members(row) else "",
         "row_url": visit.url(),
         "always": visit.review.reasons in (Review.Reasons.ALWAYS, Review.Reasons.FAR),
-        "diff": Diff(tuple(reviews_preview.lines(row) or _lines(found, row))),
-        "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
-        "gives": [_gift(told, gift) for gift in row.gives],
-        "timeline": Timeline(tuple(_moment(told, made) for made in worklist.row_decisions(row))),
+        "diff": Diff(tuple(reviews_preview.lines(row) or _lines(consequence, row))),
+        "others": [_other(visit, wording, other) for other in consequence.rows] if item.may_decide else [],
+        "gives": [_gift(wording, gift) for gift in row.gives],
+        "timeline": Timeline(tuple(_moment(wording, made) for made in worklist.row_decisions(row))),
         "before": [
-            {"title": earlier.review.title, "said": told.decided(earlier) or gettext("Nothing was decided.")}
+            {
+                "title": earlier.review.title,
+                "said": wording.decided(earlier) or gettext("Nothing was decided."),
+            }
             for earlier in worklist.before(row)
         ],
-        "may_take_back": one.may_decide and row.state == "decided",
+        "may_take_back": item.may_decide and row.state == "decided",
         "asked": row.desk.label if row.desk else "",
     }
     realm, revision = visit.root.name, visit.review.revision
@@ -114,9 +117,9 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
     return page(request, template, context, section="reviews", realm=realm, revision=revision, status=status)
 
 
-def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
+def _facts(wording: RowWording, row: ReviewRow) -> Iterable[Fact]:
     yield Fact(gettext("Last used"), used_words(row))
-    since = told.moments.get(row.since or 0)
+    since = wording.moments.get(row.since or 0)
     if since:
         yield Fact(
             gettext("Granted"),
@@ -154,12 +157,12 @@ def _outside(row: ReviewRow) -> State | None:
     return applied.states([(place, row.holder, row.since or 0, frozenset(row.privileges))])[0]
 
 
-def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
+def _lines(consequence: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     """What removing it does: losses first; who keeps it by another path; what a denial kept closed."""
-    if found.gone:
+    if consequence.gone:
         yield DiffLine("same", gettext("Nobody"), gettext("loses anything by it: it ended already."))
         return
-    for kind, some in (("lose", found.loses), ("gain", found.gains)):
+    for kind, some in (("lose", consequence.loses), ("gain", consequence.gains)):
         for lost in some[:NAMED]:
             lost_acts = {"acts": words.listed(acts_of(row, lost.actions))}
             text = (
@@ -170,7 +173,7 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
             yield DiffLine(kind, lost.person.label, text, lost.object)
         if len(some) > NAMED:
             yield DiffLine(kind, words.number(len(some) - NAMED), gettext("more lines like these."))
-    for kept in found.keeps[:NAMED]:
+    for kept in consequence.keeps[:NAMED]:
         acts = words.listed(acts_of(row, kept.actions))
         yield DiffLine(
             "same",
@@ -178,11 +181,11 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
             gettext("keeps %(acts)s, by another path") % {"acts": acts},
             _ways(kept),
         )
-    if found.unseen:
-        yield DiffLine("lack", words.number(found.unseen), gettext("more people are not shown here."))
+    if consequence.unseen:
+        yield DiffLine("lack", words.number(consequence.unseen), gettext("more people are not shown here."))
     if row.kind == ReviewRow.Kind.FOREIGN:
         yield DiffLine("lose", gettext("The backend"), gettext("takes it from its holders there."))
-    elif found.nothing and not found.keeps:
+    elif consequence.nothing and not consequence.keeps:
         yield DiffLine("same", gettext("No one"), gettext("loses access."))
 
 
@@ -193,31 +196,31 @@ def _ways(kept: consequences.KeptAccess) -> str:
     }
 
 
-def _other(visit: ReviewAccess, told: RowWording, row: ReviewRow) -> dict[str, Any]:
+def _other(visit: ReviewAccess, wording: RowWording, row: ReviewRow) -> dict[str, Any]:
     return {
         "number": row.number,
         "url": visit.url("review_row", row.number),
-        "who": told.who(row),
-        "can": told.can(row),
-        "how": told.how(row),
+        "who": wording.who(row),
+        "can": wording.can(row),
+        "how": wording.how(row),
     }
 
 
-def _gift(told: RowWording, gift: list[Any]) -> dict[str, str]:
+def _gift(wording: RowWording, gift: list[Any]) -> dict[str, str]:
     _, name, codes, effect = gift
     return {
         "name": str(name),
-        "rights": told.rights(codes, ""),
+        "rights": wording.rights(codes, ""),
         "denied": "denied" if effect == "deny" else "",
     }
 
 
-def _moment(told: RowWording, made: ReviewDecision) -> Moment:
+def _moment(wording: RowWording, made: ReviewDecision) -> Moment:
     what = str(SAID[made.choice]) if made.choice else gettext("took it back")
     if made.until:
         what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
     if made.choice == "reduce":
-        what = gettext("remove %(takes)s") % {"takes": terms.lower(told.rights(made.takes, ""))}
+        what = gettext("remove %(takes)s") % {"takes": terms.lower(wording.rights(made.takes, ""))}
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
     text = f"{made.reviewer.label}: {what}"
     return Moment(text, _decided_at(made), kind, made.reason)
@@ -244,65 +247,67 @@ def _decided_at(made: ReviewDecision) -> str:
 @login_required
 def more(request: Request, id: int, number: int) -> HttpResponse:
     """What the choice needs besides, and what it does; nothing is kept."""
-    one = item_or_404(request, id, number)
-    row, work = one.row, ReviewerPage(request, one.visit, request.GET)
+    item = item_or_404(request, id, number)
+    row, work = item.row, ReviewerPage(request, item.visit, request.GET)
     choice = request.GET.get(f"d-{row.pk}", "")
-    if not one.may_decide or choice not in choices(row):
+    if not item.may_decide or choice not in choices(row):
         raise Http404
     ready = Ready(row.pk, row.version, choice)
     if choice not in TAKING:
         return render(request, "console/reviews/more.html", {"more": work.more(row, ready, None)})
-    found = consequences.of(one.visit.review, [row])[row.pk]
+    consequence = consequences.of(item.visit.review, [row])[row.pk]
     takes = row.advised if choice == ReviewRow.Choice.REDUCE else ()
-    said = reviews_preview.text(row, takes) or effect(row, found, choice)
-    return render(request, "console/reviews/more.html", {"more": work.more(row, ready, found, said)})
+    effect_text = reviews_preview.text(row, takes) or effect(row, consequence, choice)
+    return render(
+        request, "console/reviews/more.html", {"more": work.more(row, ready, consequence, effect_text)}
+    )
 
 
 @writes
 @login_required
 def also(request: Request, id: int, number: int) -> HttpResponse:
     """The rows behind the other paths are made ready to be removed too."""
-    one = item_or_404(request, id, number)
-    if not one.may_decide:
+    item = item_or_404(request, id, number)
+    if not item.may_decide:
         raise Http404
-    found = consequences.of(one.visit.review, [one.row])[one.row.pk]
-    keys = [row.pk for row in found.rows]
-    mine = worklist.rows_of(one.visit.review, one.visit.asker).filter(pk__in=keys)
-    tray = DraftDecisions(request, one.visit.review.pk)
-    new = {row.pk: Ready(row.pk, row.version, ReviewRow.Choice.REMOVE) for row in (one.row, *mine)}
+    consequence = consequences.of(item.visit.review, [item.row])[item.row.pk]
+    keys = [row.pk for row in consequence.rows]
+    mine = worklist.rows_of(item.visit.review, item.visit.asker).filter(pk__in=keys)
+    tray = DraftDecisions(request, item.visit.review.pk)
+    new = {row.pk: Ready(row.pk, row.version, ReviewRow.Choice.REMOVE) for row in (item.row, *mine)}
     tray.keep((tray.all() | new).values())
     left = len(keys) - len(new) + 1
-    told = gettext("%(new)s ready to be removed; nothing is submitted") % {
+    message = gettext("%(new)s ready to be removed; nothing is submitted") % {
         "new": words.count(len(new), "row")
     }
     say(
         request,
         gettext("%(told)s. %(left)s are someone else’s to decide")
-        % {"told": told, "left": words.number(left)}
+        % {"told": message, "left": words.number(left)}
         if left > 0
-        else told,
+        else message,
     )
-    return redirect(one.visit.url())
+    return redirect(item.visit.url())
 
 
 @writes
 @login_required
 def back(request: Request, id: int, number: int) -> HttpResponse:
     """A decision is taken back; the row is open again."""
-    one = item_or_404(request, id, number)
+    item = item_or_404(request, id, number)
     version = request.POST.get("version", "")
-    if not one.may_decide or not version.isdecimal() or len(version) > 9:
+    if not item.may_decide or not version.isdecimal() or len(version) > 9:
         raise Http404
     try:
-        take_back(one.visit.review, one.row.pk, int(version), by=one.visit.actor)
+        take_back(item.visit.review, item.row.pk, int(version), by=item.visit.actor)
     except PolicyError as problem:
         work = ReviewerPage(
             request,
-            one.visit,
+            item.visit,
             request.GET,
             [Note("bad", gettext("Not revoked."), str(problem))],
             alone=number,
         )
-        return _show(request, one, work, 409)
+        return _show(request, item, work, 409)
     say(request, gettext("Row %(number)s is open again") % {"number": words.number(number)})
-    return redirect(one.visit.url("review_row", number))
+    return redirect(item.visit.url("review_row", number))

@@ -135,14 +135,14 @@ class ReviewerPage:
 
     @cached_property
     def only(self) -> str:
-        asked = self.data.get("only", "")
+        choice = self.data.get("only", "")
         usual = "open" if self.counts["open"] or not self.counts["decided"] else "decided"
-        return asked if asked in dict(ONLY) else usual
+        return choice if choice in dict(ONLY) else usual
 
     @cached_property
     def view(self) -> str:
-        asked = self.data.get("view", "")
-        return asked if asked in dict(VIEWS) else "risk"
+        choice = self.data.get("view", "")
+        return choice if choice in dict(VIEWS) else "risk"
 
     @property
     def text(self) -> str:
@@ -152,16 +152,16 @@ class ReviewerPage:
     def page(self) -> worklist.Page:
         review, asker = self.visit.review, self.visit.asker
         if self.alone:
-            found = worklist.rows_of(review, asker).filter(number=self.alone)
-            return worklist.Page(tuple(found.select_related("holder", "group", "decided_by", "desk")), None)
+            rows = worklist.rows_of(review, asker).filter(number=self.alone)
+            return worklist.Page(tuple(rows.select_related("holder", "group", "decided_by", "desk")), None)
         return worklist.page(
             review, asker, view=self.view, only=self.only, text=self.text, after=self._after, limit=SHOWN
         )
 
     @cached_property
     def _after(self) -> tuple[Any, ...] | None:
-        number, found, first = self.data.get("after", "").partition("~")
-        if not found or not number.isdecimal() or len(number) > 9 or "\0" in first:
+        number, key, first = self.data.get("after", "").partition("~")
+        if not key or not number.isdecimal() or len(number) > 9 or "\0" in first:
             return None
         if self.view == "risk" and not (first.isdecimal() and len(first) < 4):
             return None
@@ -169,8 +169,8 @@ class ReviewerPage:
 
     def url(self, **changed: object) -> str:
         kept = {"view": self.data.get("view", ""), "only": self.data.get("only", ""), "q": self.text}
-        asked = {name: value for name, value in (kept | changed).items() if value}
-        return f"?{urlencode(asked)}"
+        query = {name: value for name, value in (kept | changed).items() if value}
+        return f"?{urlencode(query)}"
 
     @property
     def next(self) -> str:
@@ -287,6 +287,6 @@ def usual_end(row: ReviewRow) -> datetime:
 
 def ready_words(ready: Iterable[Ready]) -> str:
     """1 keep, 1 remove, 1 end on a date"""
-    found = [item.choice for item in ready]
-    counted = [(found.count(code), SAID[code]) for code in SAID]
+    words_ = [item.choice for item in ready]
+    counted = [(words_.count(code), SAID[code]) for code in SAID]
     return ", ".join(f"{words.number(many)} {word}" for many, word in counted if many)

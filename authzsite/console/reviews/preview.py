@@ -34,29 +34,29 @@ def lines(row: ReviewRow, takes: Sequence[str] = ()) -> list[DiffLine]:
 
 def text(row: ReviewRow, takes: Sequence[str] = ()) -> str:
     """The same in a sentence or two."""
-    told = lines(row, takes)
-    said = " ".join(f"{line.subject} {line.text}. {line.note}".strip() for line in told[:SAID])
-    more = len(told) - SAID
-    return _("%(said)s And %(more)s more.") % {"said": said, "more": more} if more > 0 else said
+    lines_ = lines(row, takes)
+    sentences = " ".join(f"{line.subject} {line.text}. {line.note}".strip() for line in lines_[:SAID])
+    more = len(lines_) - SAID
+    return _("%(said)s And %(more)s more.") % {"said": sentences, "more": more} if more > 0 else sentences
 
 
 def _parts(row: ReviewRow, takes: Sequence[str]) -> Parts:
     codes = list(takes or row.privileges)
     if row.kind == Kind.MEMBER and row.group and row.holder:
         return _in_scope(row, of_membership(row.group, [row.holder], joins=False).parts)
-    known = nodes(key for key in (row.role_id, row.securable_id) if key)
-    node, role = known.get(row.securable_id or 0), known.get(row.role_id or 0)
+    by_id = nodes(key for key in (row.role_id, row.securable_id) if key)
+    node, role = by_id.get(row.securable_id or 0), by_id.get(row.role_id or 0)
     if row.kind == Kind.GRANT and row.effect == "allow" and node and row.holder:
         return [(node, of_removal(node, [row.holder], codes))]
     if row.kind == Kind.ROLE and role and row.holder:
         return _in_scope(row, of_role_change(role, RoleChange(leaves=(row.holder,))).parts)
     if row.kind == Kind.RULE and role and node:
-        gone = tuple((node, Privilege(code, row.effect)) for code in codes)
-        return of_role_change(role, RoleChange(removes=gone)).parts
+        removals = tuple((node, Privilege(code, row.effect)) for code in codes)
+        return of_role_change(role, RoleChange(removes=removals)).parts
     return []
 
 
 def _in_scope(row: ReviewRow, parts: Iterable[tuple[Node, Preview]]) -> Parts:
     """Of what a role or group gives elsewhere this review tells nothing."""
-    asked = {gift[0] for gift in row.gives}
-    return [(node, preview) for node, preview in parts if node.id in asked]
+    gift_objects = {gift[0] for gift in row.gives}
+    return [(node, preview) for node, preview in parts if node.id in gift_objects]

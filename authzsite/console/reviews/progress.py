@@ -74,7 +74,7 @@ def state(request: Request, id: int) -> HttpResponse:
 
 def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
     review, counts = visit.review, worklist.counts(visit.review)
-    told = list(_lines(visit))
+    reviewers = list(_lines(visit))
     now, begin = timezone.now(), review.opened or review.started
     without_reviewer = review.counts.get("nobody", 0)
     context: dict[str, Any] = {
@@ -87,13 +87,13 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "reason": None if visit.standing.leads else _reason(visit),
         "tabs": visit.tabs("review_lead"),
         "facts": Facts(tuple(_facts(visit, counts))),
-        "note": _note(visit, counts, told),
+        "note": _note(visit, counts, reviewers),
         "picture": reviews_charts.bar(counts),
         "line": reviews_charts.line(by_hour(review), counts["all"], begin, review.due, now),
-        "lines": told,
+        "lines": reviewers,
         "nobody": words.count(without_reviewer, "row") if without_reviewer else "",
         "stages": list(_stages(visit)),
-        "many": words.count(len(told), "reviewer"),
+        "many": words.count(len(reviewers), "reviewer"),
         "pace_words": words.count(review.pace, "second"),
         "quick_url": f"{visit.url('review_result')}?show=quick",
         "again": words.count(counts["again"], "row") if counts["again"] else "",
@@ -107,17 +107,17 @@ def _actions(visit: ReviewAccess, counts: Mapping[str, int]) -> list[Action]:
     if visit.review.state not in ("open", "building"):
         return []
     why = "" if visit.standing.leads else NOT_LEADING
-    found = [
+    actions = [
         Action(_("Cancel the review"), visit.url("review_deed", "cancel"), "danger plain", reason=why),
         Action(_("Give more time"), visit.url("review_deed", "extend"), reason=why),
     ]
     if visit.is_open:
         owes = counts["open"]
         if owes:
-            found.append(Action(_("Remind reviewers"), visit.url("review_deed", "remind"), reason=why))
+            actions.append(Action(_("Remind reviewers"), visit.url("review_deed", "remind"), reason=why))
         look = "" if owes else "primary"
-        found.append(Action(_("End it now"), visit.url("review_deed", "end"), look, reason=why))
-    return found
+        actions.append(Action(_("End it now"), visit.url("review_deed", "end"), look, reason=why))
+    return actions
 
 
 def _reason(visit: ReviewAccess) -> Reason:
@@ -146,7 +146,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
         yield Fact(_("Repeat"), _("every %(every)s") % {"every": words.count(review.every, "month")})
 
 
-def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerProgress]) -> Note | None:
+def _note(visit: ReviewAccess, counts: Mapping[str, int], reviewers: list[ReviewerProgress]) -> Note | None:
     """The one thing to know first: nobody can be asked, or somebody decides too fast to have looked."""
     nobody = visit.review.counts.get("nobody", 0)
     if (
@@ -162,7 +162,7 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerPro
             visit.url("review_pass"),
             _("Pass them on"),
         )
-    fast = [item.who.name for item in told if item.stamps]
+    fast = [item.who.name for item in reviewers if item.stamps]
     if fast:
         text = _("A random sample of their decisions goes to a second reviewer.")
         return Note(
@@ -184,11 +184,11 @@ def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
 
 
 def _lines(visit: ReviewAccess) -> Iterable[ReviewerProgress]:
-    known = {item.reviewer.pk: item for item in paces(visit.review)}
-    asked = worklist.progress(visit.review)
-    for item in sorted(asked, key=lambda each: (-each.open, each.reviewer.label.casefold())):
-        yield _line(visit, item.reviewer, item.all, item.open, known.pop(item.reviewer.pk, None))
-    for pace in known.values():  # those who decided in an earlier round, or passed everything on
+    by_reviewer = {item.reviewer.pk: item for item in paces(visit.review)}
+    progress = worklist.progress(visit.review)
+    for item in sorted(progress, key=lambda each: (-each.open, each.reviewer.label.casefold())):
+        yield _line(visit, item.reviewer, item.all, item.open, by_reviewer.pop(item.reviewer.pk, None))
+    for pace in by_reviewer.values():  # those who decided in an earlier round, or passed everything on
         yield _line(visit, pace.reviewer, pace.decided, 0, pace)
 
 

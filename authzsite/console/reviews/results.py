@@ -111,11 +111,11 @@ class Result:
         return len(self.left if self.show == LEFT else self.rows) > SHOWN
 
     def lines(self) -> list[ResultRow]:
-        told = RowWording(self.visit.review, self.shown)
+        wording = RowWording(self.visit.review, self.shown)
         whys = {item.row.pk: item for item in self.left} if self.show == LEFT else {}
-        return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
+        return [self._line(wording, row, whys.get(row.pk)) for row in self.shown]
 
-    def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
+    def _line(self, wording: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
         word = _(review_states.ROW.words[row.state])
         proof = (
             _("%(why)s %(label)s is responsible for it until %(until)s.")
@@ -125,10 +125,10 @@ class Result:
         )
         return ResultRow(
             row.number,
-            told.who(row),
-            told.can(row),
-            told.how(row),
-            told.decided(row) or _("Nobody decided"),
+            wording.who(row),
+            wording.can(row),
+            wording.how(row),
+            wording.decided(row) or _("Nobody decided"),
             State(MARKS.get(row.state, "unknown"), f"{word[:1].upper()}{word[1:]}"),
             proof or proved(row),
             self.visit.url("review_row", row.number),
@@ -165,9 +165,9 @@ def results_page(request: Request, id: int) -> HttpResponse:
     if visit.review.state == "building":
         return reviews_charts.being_built(request, visit)
     show = request.GET.get("show", "taken")
-    known = show in KINDS or (show == LEFT and visit.standing.reads)
+    is_shown = show in KINDS or (show == LEFT and visit.standing.reads)
     after = number_in(request.GET.get("after", "")) or 0
-    result = Result(visit, show if known else "taken", min(after, 2**31 - 1))
+    result = Result(visit, show if is_shown else "taken", min(after, 2**31 - 1))
     return _show(request, result)
 
 
@@ -206,15 +206,15 @@ def _show(request: Request, result: Result) -> HttpResponse:
 
 
 def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
-    taken = sum(counts[f"state_{state}"] for state in ("waiting", "carried", "proved", "gone", "failed"))
+    removed = sum(counts[f"state_{state}"] for state in ("waiting", "carried", "proved", "gone", "failed"))
     done = counts["state_proved"]
     if not visit.is_over:
         return _("It is still open: nothing is carried out before its end.")
     if visit.review.state == "cancelled":
         return _("It was cancelled: nothing was removed.")
-    if not taken:
+    if not removed:
         return _("Nothing was to be removed.")
-    many = words.count(taken, "removal")
+    many = words.count(removed, "removal")
     return _("%(done)s of %(many)s proved: the backend was read again without it.") % {
         "done": words.number(done),
         "many": many,
@@ -268,24 +268,24 @@ def _toggles(visit: ReviewAccess, result: Result, counts: Mapping[str, int]) -> 
         "all": counts["all"],
         "quick": worklist.rows_of(visit.review).filter(quick=True).count() if visit.standing.reads else 0,
     }
-    found = [
+    toggles = [
         Toggle(str(word), f"?show={code}", code == result.show, words.number(many[code]))
         for code, (word, _) in KINDS.items()
         if code != "quick" or many[code] or result.show == code
     ]
     if visit.standing.reads:
         left = completion.exceptions(visit.review).count() if visit.is_over else 0
-        found.insert(3, Toggle(_("Exceptions"), f"?show={LEFT}", result.show == LEFT, words.number(left)))
-    return tuple(found)
+        toggles.insert(3, Toggle(_("Exceptions"), f"?show={LEFT}", result.show == LEFT, words.number(left)))
+    return tuple(toggles)
 
 
 def _actions(visit: ReviewAccess) -> list[Action]:
-    found = []
+    actions = []
     if visit.standing.reads:
-        found.append(Action(_("Print view"), visit.url("review_print"), "plain", "print"))
+        actions.append(Action(_("Print view"), visit.url("review_print"), "plain", "print"))
         if visit.review.every and visit.standing.leads:
-            found.append(Action(_("The series"), visit.url("review_deed", "repeat")))
-    return found
+            actions.append(Action(_("The series"), visit.url("review_deed", "repeat")))
+    return actions
 
 
 def may_export(visit: ReviewAccess) -> bool:
@@ -311,7 +311,7 @@ def paper(request: Request, id: int) -> HttpResponse:
         raise Http404
     related = ("holder", "group", "decided_by", "desk")
     rows = list(worklist.rows_of(visit.review).select_related(*related).order_by("number")[:PRINTED])
-    told, counts = RowWording(visit.review, rows), worklist.counts(visit.review)
+    wording, counts = RowWording(visit.review, rows), worklist.counts(visit.review)
     result = Result(visit, "all", 0)
     left = counts["all"] - len(rows)
     context = {
@@ -320,7 +320,7 @@ def paper(request: Request, id: int) -> HttpResponse:
         "lead": _lead(visit, counts),
         "facts": Facts(tuple(_facts(visit, counts))),
         "starter": visit.review.starter.label,
-        "lines": [result._line(told, row, None) for row in rows],
+        "lines": [result._line(wording, row, None) for row in rows],
         "digest": visit.review.digest,
         "more": _("%(left)s more rows are in the file.") % {"left": words.number(left)} if left > 0 else "",
         "back": visit.url("review_result"),
@@ -361,7 +361,8 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
 def _csv(visit: ReviewAccess) -> Iterator[list[object]]:
     for row in evidence.rows(visit.review):
         proof = row["proof"] or {}
-        told = {**row, "backend": proof.get("backend", ""), "read_at_revision": proof.get("revision", "")}
+        columns = {**row, "backend": proof.get("backend", ""), "read_at_revision": proof.get("revision", "")}
         yield [
-            ", ".join(map(str, told[name])) if isinstance(told[name], list) else told[name] for name in HEAD
+            ", ".join(map(str, columns[name])) if isinstance(columns[name], list) else columns[name]
+            for name in HEAD
         ]

@@ -51,8 +51,8 @@ class ReviewedObjects:
         keys += [key for key in numbers_in([self.typed.add]) if key not in keys]
         if self.meant is not None and self.meant.id not in keys:
             keys.append(self.meant.id)
-        known = nodes(keys[:MOST])
-        mine = [known[key] for key in dict.fromkeys(keys) if key in known and self._may(known[key])]
+        by_id = nodes(keys[:MOST])
+        mine = [by_id[key] for key in dict.fromkeys(keys) if key in by_id and self._may(by_id[key])]
         return [node for node in mine if node.realm_id == mine[0].realm_id]
 
     @cached_property
@@ -61,9 +61,11 @@ class ReviewedObjects:
         sought = self.typed.find.casefold()
         if not sought or not self.typed.entered:
             return None
-        found = self._called(self.typed.find)
-        exact = [node for node in found if sought in (node.name.casefold(), node.ref.full_name.casefold())]
-        return exact[0] if len(exact) == 1 else found[0] if len(found) == 1 else None
+        candidates = self._called(self.typed.find)
+        exact = [
+            node for node in candidates if sought in (node.name.casefold(), node.ref.full_name.casefold())
+        ]
+        return exact[0] if len(exact) == 1 else candidates[0] if len(candidates) == 1 else None
 
     @property
     def find(self) -> str:
@@ -74,9 +76,9 @@ class ReviewedObjects:
     def offered(self) -> list[Node]:
         """What may be chosen: what is called so, or without a name what this person governs."""
         chosen = {node.id for node in self.chosen}
-        found = [node for node in self._called(self.find) if node.id not in chosen]
+        candidates = [node for node in self._called(self.find) if node.id not in chosen]
         root = self.chosen[0].realm_id if self.chosen else None
-        return [node for node in found if root is None or node.realm_id == root][:OFFERED]
+        return [node for node in candidates if root is None or node.realm_id == root][:OFFERED]
 
     def _may(self, node: Node) -> bool:
         """Whether this person may give access to it, and so may have it reviewed."""
@@ -90,19 +92,19 @@ class ReviewedObjects:
     def _called(self, text: str) -> list[Node]:
         """What this person may have reviewed whose name holds a text, what lies highest first."""
         last = text.rpartition(".")[2]
-        found = [
+        candidates = [
             node for node in giveable(self.circle, last) if text.casefold() in node.ref.full_name.casefold()
         ]
-        found += self._roles() if text else ()
-        return sorted(found, key=lambda node: (len(node.levels), node.names))
+        candidates += self._roles() if text else ()
+        return sorted(candidates, key=lambda node: (len(node.levels), node.names))
 
     def _roles(self) -> Iterable[Node]:
         now = timezone.now()
         for realm in self.circle.realms:
             slice_ = slices.current(self.circle.asker, realm, now=now)
             rows = search(slice_, realm, self.typed.find, now=now, types=("role",))[:OFFERED]
-            known = nodes([row.securable_id for row in rows])
-            yield from (node for node in known.values() if self._may(node))
+            by_id = nodes([row.securable_id for row in rows])
+            yield from (node for node in by_id.values() if self._may(node))
 
 
 class ObjectsInput(forms.Widget):

@@ -43,13 +43,13 @@ def members(request: Request, id: int, number: int) -> HttpResponse:
     item = item_or_404(request, id, number)
     if not row_members.has_members(item.row):
         raise Http404
-    visit, told = item.visit, RowWording(item.visit.review, [item.row])
+    visit, wording = item.visit, RowWording(item.visit.review, [item.row])
     context = _members(request, item)
     if request.htmx:
         return render(request, "console/reviews/members.html", context)
     context |= {
         "crumbs": visit.crumbs(inner=True),
-        "heading": f"{told.who(item.row).name}: {terms.lower(told.can(item.row))}",
+        "heading": f"{wording.who(item.row).name}: {terms.lower(wording.can(item.row))}",
         "kind": gettext("Row %(number)s") % {"number": words.number(number)},
     }
     realm, revision = visit.root.name, visit.review.revision
@@ -62,10 +62,10 @@ def _members(request: Request, item: ReviewItem) -> dict[str, Any]:
     row = item.row
     row.review = item.visit.review
     everybody = row_members.people_of(row)
-    known = circle_of(request).people().filter(pk__in=everybody.values("pk"))
-    total, named = everybody.count(), known.count()
+    visible = circle_of(request).people().filter(pk__in=everybody.values("pk"))
+    total, named = everybody.count(), visible.count()
     start = number_in(request.GET.get("after", ""))
-    shown = keyset_page(known, ("display_name", "name"), start, SHOWN)
+    shown = keyset_page(visible, ("display_name", "name"), start, SHOWN)
     url = item.visit.url("review_row_members", row.number)
     pager = shown.pager(
         shown.bounds(lambda person: person.label), lambda key: f"{url}?after={key}" if key else url
@@ -81,12 +81,12 @@ def _members(request: Request, item: ReviewItem) -> dict[str, Any]:
 
 def _lines(item: ReviewItem, people: Sequence[Principal]) -> list[MemberLine]:
     rows = row_members.advised(item.row, people, item.visit.root)
-    told = RowWording(item.visit.review, rows)
+    wording = RowWording(item.visit.review, rows)
     return [
         MemberLine(
-            told.who(row, reverse("console:person", args=[row.holder_id])),
+            wording.who(row, reverse("console:person", args=[row.holder_id])),
             used_words(row),
-            told.suggests(row),
+            wording.suggests(row),
         )
         for row in rows
     ]

@@ -118,10 +118,10 @@ class RowWording:
             return gettext("Everything in %(row)s") % {"row": self.short(row)}
         if row.kind in (Kind.ROLE, Kind.MEMBER):
             return self._given(row)
-        told = self.rights(row.privileges, row.type, row.kind)
+        rights = self.rights(row.privileges, row.type, row.kind)
         if row.effect == "deny":
-            return gettext("Denied: %(told)s %(row)s") % {"told": terms.lower(told), "row": self._on(row)}
-        return f"{told} {self._on(row)}"
+            return gettext("Denied: %(told)s %(row)s") % {"told": terms.lower(rights), "row": self._on(row)}
+        return f"{rights} {self._on(row)}"
 
     def short(self, row: ReviewRow) -> str:
         """The last part of its name, as people say it."""
@@ -135,15 +135,15 @@ class RowWording:
         return self.short(row) if plain else gettext("in %(row)s") % {"row": self.short(row)}
 
     def _category(self, code: str) -> str:
-        known = dialects.get(self.law).privilege(code)
-        return known.category if known else ""
+        privilege = dialects.get(self.law).privilege(code)
+        return privilege.category if privilege else ""
 
     def rights(self, codes: Sequence[str], type_: str, kind: str = "") -> str:
         """Read, write: what privileges let somebody do; the backend's own words for what it gave."""
         if kind == Kind.FOREIGN:
             return words.listed([code.capitalize() for code in codes]) or gettext("Something")
-        told = [terms.right(code, type_, self.law) for code in sorted(codes, key=self._place)]
-        return terms.sentence_list(list(dict.fromkeys(told))) or gettext("Nothing")
+        labels = [terms.right(code, type_, self.law) for code in sorted(codes, key=self._place)]
+        return terms.sentence_list(list(dict.fromkeys(labels))) or gettext("Nothing")
 
     def _place(self, code: str) -> tuple[int, str]:
         """Use before read before write, as people say it."""
@@ -153,13 +153,13 @@ class RowWording:
     def _given(self, row: ReviewRow) -> str:
         if not row.gives:
             return gettext("What the group has") if row.kind == Kind.MEMBER else gettext("Nothing yet")
-        told = []
+        labels = []
         for _, name, codes, effect in row.gives[:NAMED]:
             rights = self.rights(codes, "")
             short = str(name).rpartition(".")[2] or name
             text = f"{terms.lower(rights)} {short}"
-            told.append(gettext("denied: %(text)s") % {"text": text} if effect == "deny" else text)
-        text, more = "; ".join(told), len(row.gives) - NAMED
+            labels.append(gettext("denied: %(text)s") % {"text": text} if effect == "deny" else text)
+        text, more = "; ".join(labels), len(row.gives) - NAMED
         if more > 0:
             text = gettext("%(first)s and %(more)s more") % {"first": text, "more": words.number(more)}
         return text[:1].upper() + text[1:]
@@ -203,15 +203,15 @@ class RowWording:
             word = gettext("Remove %(advised)s") % {
                 "advised": terms.lower(self.rights(row.advised, row.type))
             }
-        told = [self._ground(row)]
+        reasons = [self._ground(row)]
         if row.peers_of and row.ground not in ("rare", "common"):
-            told.append(
+            reasons.append(
                 gettext("%(peers_have)s of %(peers_of)s like it have it")
                 % {"peers_have": words.number(row.peers_have), "peers_of": words.number(row.peers_of)}
             )
         if row.change in CHANGED:
-            told.append(terms.lower(str(CHANGED[row.change])))
-        return Suggestion(word.rstrip("…"), "; ".join(told))
+            reasons.append(terms.lower(str(CHANGED[row.change])))
+        return Suggestion(word.rstrip("…"), "; ".join(reasons))
 
     def _ground(self, row: ReviewRow) -> str:
         sentence = gettext(GROUNDS[row.ground]) if row.ground in GROUNDS else ""
@@ -230,15 +230,15 @@ class RowWording:
         """Remove (Ben Bauer, today, 09:14): no longer in sales."""
         if not row.choice:
             return ""
-        told = str(SAID[row.choice])
+        text = str(SAID[row.choice])
         if row.choice == Choice.END and row.until:
-            told = gettext("end on %(until)s") % {"until": words.moment(row.until)}
+            text = gettext("end on %(until)s") % {"until": words.moment(row.until)}
         if row.choice == Choice.REDUCE:
-            told = gettext("remove %(takes)s") % {"takes": terms.lower(self.rights(row.takes, row.type))}
+            text = gettext("remove %(takes)s") % {"takes": terms.lower(self.rights(row.takes, row.type))}
         by = gettext("nobody answered") if row.default else row.decided_by.label if row.decided_by else ""
         when = f", {words.moment(row.decided_at, within=True)}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
-        return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
+        return f"{text[:1].upper()}{text[1:]} ({by}{when}){reason}"
 
 
 def used_words(row: ReviewRow) -> str:
@@ -256,12 +256,12 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
         return gettext("It ended already. No decision is needed.")
     if row.kind == Kind.FOREIGN:
         return foreign_effect(row)
-    told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
+    sentences = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.unseen:
-        told.append(
+        sentences.append(
             gettext("%(unseen)s more people are not shown.") % {"unseen": words.number(consequence.unseen)}
         )
-    return " ".join(told) or gettext("No one loses access.")
+    return " ".join(sentences) or gettext("No one loses access.")
 
 
 def foreign_effect(row: ReviewRow) -> str:

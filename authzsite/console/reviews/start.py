@@ -88,8 +88,8 @@ SECOND = (
 COUNT_FIRST = gettext_lazy("Choose what to review: the preview counts it before anything begins.")
 
 
-def _one_of(known: Iterable[tuple[Any, ...]], usual: str, **kwargs: Any) -> SegmentsField:
-    choices = [(str(item[0]), item[1]) for item in known]
+def _one_of(pairs: Iterable[tuple[Any, ...]], usual: str, **kwargs: Any) -> SegmentsField:
+    choices = [(str(item[0]), item[1]) for item in pairs]
     return SegmentsField(choices=choices, otherwise=usual, required=False, **kwargs)
 
 
@@ -246,8 +246,8 @@ class StartReviewView(ChangeView):
 
     def _made_before(self) -> Review | None:
         """The review that this form started when it came the first time."""
-        told = Event.objects.filter(change=self.revision or 0, kind=REVIEW_STARTED).first()
-        return Review.objects.filter(pk=told.data["review"]).first() if told else None
+        event = Event.objects.filter(change=self.revision or 0, kind=REVIEW_STARTED).first()
+        return Review.objects.filter(pk=event.data["review"]).first() if event else None
 
     def heading(self, form: ReviewForm) -> str:
         return gettext("Start a review")
@@ -304,10 +304,10 @@ def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
 def _tally(counted: Estimate | None) -> Tally | None:
     if counted is None:
         return None
-    told = [Count(words.number(counted.rows), "row" if counted.rows == 1 else "rows")]
+    counts = [Count(words.number(counted.rows), "row" if counted.rows == 1 else "rows")]
     if counted.people:
-        told.append(Count(words.number(counted.people), gettext("people, groups and services")))
-    return Tally(tuple(told))
+        counts.append(Count(words.number(counted.people), gettext("people, groups and services")))
+    return Tally(tuple(counts))
 
 
 def _diff(counted: Estimate | None) -> Diff | None:

@@ -62,9 +62,9 @@ def review_list(request: Request) -> HttpResponse:
     circle = circle_of(request)
     owing = worklist.owing(circle.asker)
     after = min(number_in(request.GET.get("after", "")) or 0, 10**6)
-    known = worklist.reviews_for(circle.asker)
-    running = list(known.filter(state__in=("building", "open", "closing", "proving")))
-    ended = list(known.filter(state__in=("closed", "cancelled"))[after : after + SHOWN + 1])
+    review_rows = worklist.reviews_for(circle.asker)
+    running = list(review_rows.filter(state__in=("building", "open", "closing", "proving")))
+    ended = list(review_rows.filter(state__in=("closed", "cancelled"))[after : after + SHOWN + 1])
     sums = summed([*running, *ended[:SHOWN]])
     mine = {item.review.pk for item in owing}
     start = Action(_("Start a review"), reverse("console:review_new"), "primary")
@@ -104,17 +104,17 @@ def as_csv(request: Request) -> HttpResponseBase:
     waits = {item.review.pk: item.open for item in worklist.owing(asker)}
     head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
     rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
-    return csv_file.answer("reviews", head, _told(rows, waits))
+    return csv_file.answer("reviews", head, _csv_rows(rows, waits))
 
 
-def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
+def _csv_rows(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
     for some in csv_file.chunks(rows):
         sums = summed(some)
         for item in some:
             counts = sums.get(item.pk, {})
-            told = (item.pk, item.title, item.starter, review_states.REVIEW.words[item.state])
+            state = (item.pk, item.title, item.starter, review_states.REVIEW.words[item.state])
             many = (sum(counts.values()), counts.get("open", 0), waits.get(item.pk, 0))
-            yield [*told, *many, csv_file.moment(item.due), csv_file.moment(item.closed)]
+            yield [*state, *many, csv_file.moment(item.due), csv_file.moment(item.closed)]
 
 
 def _owed(owing: Owing) -> CampaignRow:

@@ -66,15 +66,15 @@ def answer(request: Request, work: ReviewerPage) -> HttpResponse:
 
 def _submit(request: Request, work: ReviewerPage, chosen: dict[int, Ready]) -> HttpResponse:
     review = work.visit.review
-    found = worklist.rows_of(review, work.visit.asker).filter(pk__in=chosen)
-    rows = {row.pk: row for row in found.select_related("holder", "group", "decided_by")}
+    review_rows = worklist.rows_of(review, work.visit.asker).filter(pk__in=chosen)
+    rows = {row.pk: row for row in review_rows.select_related("holder", "group", "decided_by")}
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    news = [one for pk, one in chosen.items() if pk in rows and _is_news(rows[pk], one)]
+    news = [decision for pk, decision in chosen.items() if pk in rows and _is_news(rows[pk], decision)]
     for item in news:
         problem = _lacks(review, rows[item.row], item, reason)
         if problem:
             work.problems[item.row] = problem
-    work.problems |= {pk: said for pk, said in work.tray.problems.items() if pk in rows}
+    work.problems |= {pk: problem for pk, problem in work.tray.problems.items() if pk in rows}
     if not news or work.problems:
         return _keep_and_show(request, work, chosen, [_nothing(work, rows)])
     return _decide(request, work, chosen, [(rows[item.row], item.verdict(reason)) for item in news])
@@ -101,8 +101,8 @@ def _lacks(review: Review, row: ReviewRow, ready: Ready, reason: str) -> str:
 def _nothing(work: ReviewerPage, rows: Mapping[int, ReviewRow]) -> Note:
     if not work.problems:
         return Note("", gettext("Nothing is ready to submit."), gettext("Choose a decision for a row."))
-    told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
-    return Note("bad", gettext("Nothing is submitted yet."), " ".join(told))
+    lines = [f"{_named(rows[pk])}: {problem}" for pk, problem in list(work.problems.items())[:5]]
+    return Note("bad", gettext("Nothing is submitted yet."), " ".join(lines))
 
 
 def _named(row: ReviewRow) -> str:
@@ -128,8 +128,8 @@ def _decide(
 ) -> HttpResponse:
     """Those that reach far by themselves, the others together, no more at once than the review lets."""
     review = work.visit.review
-    alone = [one for row, one in wanted if row.far and one.choice == Choice.KEEP]
-    together = [one for row, one in wanted if one not in alone][: review.bulk]
+    alone = [decision for row, decision in wanted if row.far and decision.choice == Choice.KEEP]
+    together = [decision for row, decision in wanted if decision not in alone][: review.bulk]
     nonce = request.POST.get("nonce", "")[:40]
     actor = Actor(work.visit.asker, "console", request_id=nonce if nonce.isalnum() else "")
     steps = [[item] for item in alone] + ([together] if together else [])
@@ -146,7 +146,7 @@ def _decide(
         done |= set(outcome.decided)
         refused += outcome.refused
     work.tray.stepped()
-    left = {pk: one for pk, one in chosen.items() if pk not in done and pk not in dict(refused)}
+    left = {pk: decision for pk, decision in chosen.items() if pk not in done and pk not in dict(refused)}
     work.tray.keep(left.values())
     if refused:
         return _overtaken(request, work, left, refused, len(done))
@@ -161,7 +161,7 @@ def _overtaken(
     done: int,
 ) -> HttpResponse:
     """What another reviewer decided meanwhile stands, and a message says so."""
-    said = list(dict.fromkeys(text for _, text in refused))
+    reasons = list(dict.fromkeys(text for _, text in refused))
     strong = (
         gettext("%(refused)s not accepted; %(done)s accepted.")
         if done
@@ -169,7 +169,7 @@ def _overtaken(
     )
     strong %= {"refused": words.count(len(refused), "decision"), "done": words.number(done)}
     text = gettext("%(said)s This decision is saved; choose again to change it.") % {
-        "said": " ".join(said[:5])
+        "said": " ".join(reasons[:5])
     }
     work.chosen = left
     work.notes.append(Note("bad", strong, text))
@@ -177,14 +177,14 @@ def _overtaken(
 
 
 def _done(request: Request, work: ReviewerPage, done: int, left: int) -> HttpResponse:
-    told = gettext("%(done)s submitted") % {"done": words.count(done, "decision")}
+    message = gettext("%(done)s submitted") % {"done": words.count(done, "decision")}
     if left:
         more = gettext("%(left)s still ready: at most %(bulk)s go in one step") % {
             "left": words.number(left),
             "bulk": work.visit.review.bulk,
         }
-        told = f"{told}; {more}"
-    say(request, told)
+        message = f"{message}; {more}"
+    say(request, message)
     return redirect(f"{request.path}{work.url()}")
 
 
@@ -246,11 +246,11 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
 def _lead(work: ReviewerPage) -> str:
     review = work.visit.review
     if work.visit.is_open:
-        asked = gettext("Does everyone on this list still need it?")
+        heading = gettext("Does everyone on this list still need it?")
         until = words.day(review.due)
         return gettext(
             "%(asked)s Nothing changes until the end; you can change a decision until %(until)s."
-        ) % {"asked": asked, "until": until}
+        ) % {"asked": heading, "until": until}
     return gettext("This review is %(state_words)s. Your decisions are below.") % {
         "state_words": work.visit.state_words
     }

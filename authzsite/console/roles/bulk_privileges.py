@@ -55,8 +55,8 @@ class Picked:
 
     @cached_property
     def type(self) -> str:
-        asked = self.data.get("type", "")
-        return asked if asked in TYPES else "table"
+        typed = self.data.get("type", "")
+        return typed if typed in TYPES else "table"
 
     @property
     def text(self) -> str:
@@ -77,13 +77,13 @@ class Picked:
         if self.text:
             rows = rows.filter(name__icontains=self.text) if holdable(self.text) else rows.none()
         keys = list(rows.order_by("name", "pk").values_list("securable", flat=True)[: MOST + 1])
-        known, place = nodes(keys), self.seen.place
-        some = [known[key] for key in keys if key in known]
+        by_id, place = nodes(keys), self.seen.place
+        some = [by_id[key] for key in keys if key in by_id]
         return [item for item in some if ask.answer(place.slice, "grant", item, now=place.now)]
 
     def address(self) -> str:
-        asked = [("type", self.type), ("q", self.text), *(("o", key) for key in self.marked)]
-        return "?" + urlencode([(name, value) for name, value in asked if value])
+        query = [("type", self.type), ("q", self.text), *(("o", key) for key in self.marked)]
+        return "?" + urlencode([(name, value) for name, value in query if value])
 
 
 # Which objects
@@ -133,10 +133,14 @@ class BulkStatesForm(StatesForm):
     def __init__(self, data: Any = None, *, role: Node, nodes: Sequence[Node], **kwargs: Any) -> None:
         ConsoleForm.__init__(self, data, **kwargs)
         self.role, self.nodes = role, nodes
-        for known in privileges_for(nodes[0]) if nodes else ():
-            label = terms.right(known.code, nodes[0].type, nodes[0].kind)
-            self.fields[known.code] = SegmentsField(
-                label=label, help_text=_(known.description), choices=STATES, otherwise="keep", required=False
+        for privilege in privileges_for(nodes[0]) if nodes else ():
+            label = terms.right(privilege.code, nodes[0].type, nodes[0].kind)
+            self.fields[privilege.code] = SegmentsField(
+                label=label,
+                help_text=_(privilege.description),
+                choices=STATES,
+                otherwise="keep",
+                required=False,
             )
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
 

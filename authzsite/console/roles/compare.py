@@ -104,8 +104,8 @@ def comparison(request: Request) -> HttpResponse:
 
 def asked_in(request: Request) -> tuple[ComparisonQuery, str]:
     """The two that are named, and which objects of theirs are asked for."""
-    one, two = (request.GET.get(name, "").strip()[:300] for name in ("a", "b"))
-    return ComparisonQuery(circle_of(request), one, two), request.GET.get("only", "")
+    first, two = (request.GET.get(name, "").strip()[:300] for name in ("a", "b"))
+    return ComparisonQuery(circle_of(request), first, two), request.GET.get("only", "")
 
 
 def fitting(lines: list[ComparisonRow], only: str) -> list[ComparisonRow]:
@@ -132,13 +132,13 @@ class ComparisonQuery:
     @cached_property
     def roles(self) -> dict[str, Node]:
         """The roles they may see, by name, or by realm/name where several realms have one of the name."""
-        found: dict[str, Node] = {}
+        by_name: dict[str, Node] = {}
         for realm in self.circle.realms:
             rows = children(slices.current(self.circle.asker, realm), realm, "role")
             for node in nodes(row.securable_id for row in rows).values():
                 if not is_personal(node.name):
-                    found[node.name if node.name not in found else node.ref.id] = node
-        return found
+                    by_name[node.name if node.name not in by_name else node.ref.id] = node
+        return by_name
 
     @cached_property
     def options(self) -> list[str]:
@@ -168,8 +168,8 @@ class ComparisonQuery:
         }
 
     def url(self, **changed: object) -> str:
-        asked = {"a": self.a, "b": self.b, **changed}
-        return "?" + urlencode({name: value for name, value in asked.items() if value})
+        query = {"a": self.a, "b": self.b, **changed}
+        return "?" + urlencode({name: value for name, value in query.items() if value})
 
     def _side(self, text: str) -> Side | None:
         if not text:
@@ -189,8 +189,8 @@ class ComparisonQuery:
         given: Given = {}
         for reached in PersonReach(self.circle, principal).all:
             for rule in reached.rules:
-                said = "own" if rule.privilege == OWNER else "allow" if rule.allow else "deny"
-                given.setdefault(reached.node.id, {})[rule.privilege] = said
+                kind = "own" if rule.privilege == OWNER else "allow" if rule.allow else "deny"
+                given.setdefault(reached.node.id, {})[rule.privilege] = kind
         if not self.circle.is_own(principal):
             for realm in self.circle.realms:
                 access_log.looked(self.circle.asker, f"access of {principal.pseudonym}", realm, via="console")
@@ -203,11 +203,11 @@ class ComparisonQuery:
             return []
         places = nodes({*self.first.given, *self.second.given})
         seen = [place for place in places.values() if self._sees(place)]
-        ordered = sorted(seen, key=lambda one: (one.names, one.type))
+        ordered = sorted(seen, key=lambda node: (node.names, node.type))
         return [self._line(item, self.first, self.second) for item in ordered]
 
     def _sees(self, node: Node) -> bool:
-        slice_ = next((one for realm, one in self._slices if realm == node.realm_id), None)
+        slice_ = next((slice_ for realm, slice_ in self._slices if realm == node.realm_id), None)
         return slice_ is not None and ask.may_see(slice_, node, now=self._now)
 
     @cached_property
@@ -219,23 +219,25 @@ class ComparisonQuery:
         return timezone.now()
 
     def _line(self, node: Node, first: Side, second: Side) -> ComparisonRow:
-        one, two = first.given.get(node.id, {}), second.given.get(node.id, {})
-        code = "both" if one == two else "differ"
-        if not one or not two:
-            code = "first" if one else "second"
+        first_given, two = first.given.get(node.id, {}), second.given.get(node.id, {})
+        code = "both" if first_given == two else "differ"
+        if not first_given or not two:
+            code = "first" if first_given else "second"
         icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
         what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
-        return ComparisonRow(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), code)
+        return ComparisonRow(node, what, tuple(_chips(node, first_given)), tuple(_chips(node, two)), code)
 
 
 def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:
     law = dialects.get(node.kind)
     for how, kind in (("own", "owner"), ("allow", "direct"), ("deny", "denied")):
-        codes = [code for code, said in given.items() if said == how]
+        codes = [code for code, kind in given.items() if kind == how]
         if how == "own" and codes:
             yield Chip(kind, _("Owner"))
         elif codes:
-            known = sorted((item for item in map(law.privilege, codes) if item), key=lambda one: one.bit)
-            labels = [terms.right(item.code, node.type, node.kind) for item in known]
+            privileges = sorted(
+                (item for item in map(law.privilege, codes) if item), key=lambda privilege: privilege.bit
+            )
+            labels = [terms.right(item.code, node.type, node.kind) for item in privileges]
             text = terms.sentence_list(list(dict.fromkeys(labels)))
             yield Chip(kind, _("%(text)s denied") % {"text": text} if how == "deny" else text)

@@ -52,20 +52,20 @@ class Foretold(OverObjects):
 
     def _by_person(self) -> Iterable[DiffLine]:
         """Of many objects a line for each person: what becomes of them, and on which."""
-        found: dict[tuple[str, int], tuple[str, list[str]]] = {}
+        changes: dict[tuple[str, int], tuple[str, list[str]]] = {}
         for node, preview in self.parts:
             for effect in preview.effects:
                 if effect.kind in TOLD:
                     key = (effect.kind, effect.principal.pk)
-                    found.setdefault(key, (effect.principal.label, []))[1].append(node.ref.full_name)
-        for at, ((kind, _), (label, names)) in enumerate(found.items()):
+                    changes.setdefault(key, (effect.principal.label, []))[1].append(node.ref.full_name)
+        for at, ((kind, _), (label, names)) in enumerate(changes.items()):
             if at < PEOPLE:
                 text = TOLD[kind] % {"objects": words.count(len(names), "object")}
                 yield DiffLine(SIGNS[kind], label, text, words.listed(names, NAMES))
-        if len(found) > PEOPLE:
+        if len(changes) > PEOPLE:
             yield DiffLine(
                 "lose",
-                words.number(len(found) - PEOPLE),
+                words.number(len(changes) - PEOPLE),
                 gettext("more people are affected in the same way."),
             )
 

@@ -136,8 +136,8 @@ class UnassignView(RoleChangeView):
     def refusal(self) -> HttpResponse | None:
         if refusal := super().refusal():
             return refusal
-        asked = self.request.GET.get("who", "")
-        holder = somebody(asked) if ":" in asked else None
+        who = self.request.GET.get("who", "")
+        holder = somebody(who) if ":" in who else None
         if holder is None:
             raise Http404
         self.holder = holder

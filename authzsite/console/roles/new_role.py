@@ -49,7 +49,7 @@ class NewRoleForm(ConsoleForm):
         label=gettext_lazy("What it is for"), required=False, help_text=gettext_lazy("Optional; a sentence.")
     )
     on = TextField(
-        label=gettext_lazy("Gives access on"),
+        label=gettext_lazy("Grants access on"),
         required=False,
         help_text=gettext_lazy("Optional: an object that you can grant. More can be added later."),
     )

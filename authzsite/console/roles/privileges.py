@@ -58,7 +58,7 @@ def choose(request: Request, id: int) -> HttpResponse:
     if named := page_of_name(seen.root, "cdap_grant"):
         return redirect(f"{named}?{urlencode({'role': seen.node.name})}")
     text = request.GET.get("q", "").strip()[:255]
-    found = sorted(giveable(circle_of(request), text), key=lambda one: (len(one.names), one.names))
+    nodes = sorted(giveable(circle_of(request), text), key=lambda node: (len(node.names), node.names))
     role = reverse("console:role", args=[seen.node.id])
     context = {
         "heading": _("What %(name)s gives") % {"name": seen.node.name},
@@ -66,7 +66,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "lead": _("On which object? Choose one on which you may grant access."),
         "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, role))),
         "asked": text,
-        "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
+        "rows": [_choice(seen, item) for item in nodes if item.realm_id == seen.node.realm_id][:30],
         "empty": nothing_to_give(text),
     }
     return role_page(request, "console/people/person_grant.html", seen, context)
@@ -92,9 +92,11 @@ class StatesForm(ConsoleForm):
         super().__init__(data, **kwargs)
         rows = Grant.objects.open().filter(role=role.id, securable=node.id)
         self.node, self.now = node, dict(rows.values_list("privilege", "effect"))
-        for known in privileges_for(node):
-            label = terms.right(known.code, node.type, node.kind)
-            self.fields[known.code] = StateField(label, _(known.description), self.now.get(known.code, ""))
+        for privilege in privileges_for(node):
+            label = terms.right(privilege.code, node.type, node.kind)
+            self.fields[privilege.code] = StateField(
+                label, _(privilege.description), self.now.get(privilege.code, "")
+            )
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
 
     def states(self) -> list[forms.BoundField]:
@@ -129,8 +131,8 @@ class StateField(SegmentsField):
         super().__init__(label=label, help_text=help_text, choices=STATES, initial=now, required=False)
 
     def to_python(self, value: Any) -> str:
-        asked = self.initial if value is None else str(value)
-        return asked if asked in dict(STATES) else ""
+        typed = self.initial if value is None else str(value)
+        return typed if typed in dict(STATES) else ""
 
 
 class RolePrivilegesView(RoleChangeView):

@@ -114,7 +114,7 @@ class VisibleRole:
         """Those of its objects that the viewer may see, by name."""
         now, slice_ = self.place.now, self.place.slice
         seen = [node for node in nodes(self.grants).values() if ask.may_see(slice_, node, now=now)]
-        return sorted(seen, key=lambda one: (one.names, one.type))
+        return sorted(seen, key=lambda node: (node.names, node.type))
 
     def gives(self) -> list[PrivilegeRow]:
         given = (replace(self._given(item), applied=self.applied.get(item.id)) for item in self.objects)
@@ -131,7 +131,7 @@ class VisibleRole:
         }
         names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
         given = [item for item in self.objects if rows[item.id]]
-        asked = [
+        questions = [
             StatusQuestion(
                 item.lineage,
                 names,
@@ -140,7 +140,7 @@ class VisibleRole:
             )
             for item in given
         ]
-        return dict(zip((item.id for item in given), applied.of(asked), strict=True))
+        return dict(zip((item.id for item in given), applied.of(questions), strict=True))
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
@@ -163,10 +163,12 @@ class VisibleRole:
         return dialects.get(self.node.kind).by_text
 
     def _on_names(self) -> Iterable[PrivilegeRow]:
-        known = dialects.get(self.node.kind).privileges
+        privileges = dialects.get(self.node.kind).privileges
         for text, codes in self.names.items():
             url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
-            labels = words.listed([one.label for code, one in known.items() if code in codes])
+            labels = words.listed(
+                [privilege.label for code, privilege in privileges.items() if code in codes]
+            )
             change = Action(_("Open"), url, "mini", more=text)
             yield PrivilegeRow(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
 
@@ -203,15 +205,15 @@ class VisibleRole:
         return list(rows.order_by("holder__display_name", "holder__name"))
 
     def holders(self) -> list[Holder]:
-        found = self.assigned
+        holders = self.assigned
         groups = [
-            holder.pk for holder in [row.holder for row in found] if holder.kind == Principal.Kind.GROUP
+            holder.pk for holder in [row.holder for row in holders] if holder.kind == Principal.Kind.GROUP
         ]
         rows = Membership.objects.open().within(self.place.now).filter(group__in=groups)
         people: dict[int, list[str]] = {}
         for row in rows.select_related("member").order_by("member__display_name", "member__name"):
             people.setdefault(row.group_id, []).append(row.member.label)
-        return [self._holder(row, people.get(row.holder_id, [])) for row in found]
+        return [self._holder(row, people.get(row.holder_id, [])) for row in holders]
 
     def _holder(self, row: Assignment, people: list[str]) -> Holder:
         holder = row.holder
@@ -256,10 +258,10 @@ class VisibleRole:
             return [
                 Reason(code, text) for code in ("why-not-assign", "why-not-delete")
             ] + self._object_reason()
-        told = []
+        reasons = []
         givers = _("the owner of %(name)s and holders of Manage grants on it") % {"name": self.root.name}
         if not self.may_assign:
-            told.append(
+            reasons.append(
                 Reason("why-not-assign", _("Roles are given and revoked by %(givers)s.") % {"givers": givers})
             )
         if not self.may_delete:
@@ -269,8 +271,8 @@ class VisibleRole:
                 else _("A role is deleted by the owner of %(name)s.")
             )
             names = {"label": self.owner.label if self.owner else "", "name": self.root.name}
-            told.append(Reason("why-not-delete", text % names))
-        return told + self._object_reason()
+            reasons.append(Reason("why-not-delete", text % names))
+        return reasons + self._object_reason()
 
     def _object_reason(self) -> list[Reason]:
         text = _("Only people who may grant access to an object can change what a role gives on it.")
@@ -299,9 +301,12 @@ class VisibleRole:
 
 def rights(node: Node, rows: list[Grant], effect: str) -> str:
     law = dialects.get(node.kind)
-    found = [law.privilege(row.privilege) for row in rows if row.effect == effect]
-    known = sorted((item for item in found if item), key=lambda one: (ORDER.index(one.category), one.bit))
-    labels = [terms.right(item.code, node.type, node.kind) for item in known]
+    privileges = [law.privilege(row.privilege) for row in rows if row.effect == effect]
+    ordered = sorted(
+        (item for item in privileges if item),
+        key=lambda privilege: (ORDER.index(privilege.category), privilege.bit),
+    )
+    labels = [terms.right(item.code, node.type, node.kind) for item in ordered]
     return terms.sentence_list(list(dict.fromkeys(labels)))
 
 

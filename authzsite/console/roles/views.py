@@ -157,17 +157,22 @@ def _named(circle: VisiblePrincipals, text: str) -> QuerySet[Placement]:
 
 def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
     """The button, or the button disabled with the reason; none where a realm knows no roles."""
-    here = [item for item in circle.admitting if item.type == "metalake"]
-    if not here:
+    metalakes = [item for item in circle.admitting if item.type == "metalake"]
+    if not metalakes:
         return None, None
-    for realm in here:
+    for realm in metalakes:
         if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
             return Action(
                 gettext("Create a role"), f"{reverse('console:role_new')}?in={realm.id}", "primary"
             ), None
     text = gettext("Only the owner of the metalake, or a holder of Create role on it, can create roles.")
-    asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
-    why = f"{reverse('console:why')}?{urlencode(asked)}"
+    query = {
+        "who": str(circle.asker),
+        "action": "create_role",
+        "what": metalakes[0].ref.id,
+        "type": metalakes[0].type,
+    }
+    why = f"{reverse('console:why')}?{urlencode(query)}"
     return Action(gettext("Create a role"), look="primary", reason="why-no-role"), Reason(
         "why-no-role", text, why, gettext("See what you lack")
     )
@@ -180,8 +185,8 @@ def as_csv(request: Request) -> HttpResponseBase:
     circle = circle_of(request)
     text, personal = asked_in(request)
     order = ShownList.of(request, TABLE).by
-    found = _named(circle, text).filter(PERSONAL if personal else ~PERSONAL).order_by(*order, "pk")
-    roles_ = in_chunks(found.iterator(CHUNK), lambda some: _rows(some, circle.admitting))
+    rows = _named(circle, text).filter(PERSONAL if personal else ~PERSONAL).order_by(*order, "pk")
+    roles_ = in_chunks(rows.iterator(CHUNK), lambda some: _rows(some, circle.admitting))
     return TABLE.file("roles", roles_)
 
 

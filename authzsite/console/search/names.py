@@ -51,8 +51,8 @@ def _roles(sought: Sought, kinds: list[str]) -> Iterable[dict[str, object]]:
 
 
 def _objects(sought: Sought, kinds: list[str], plain: bool) -> Iterable[dict[str, object]]:
-    found = sought.objects(OBJECTS) if "objects" in kinds and sought.text else ()
-    for node in (node for node, _after in found):
+    objects = sought.objects(OBJECTS) if "objects" in kinds and sought.text else ()
+    for node in (node for node, _after in objects):
         code = _full_name(node) if plain else node.ref.id
         note = f"{terms.kind_of(node.type)}, {node.realm}"
         yield {"code": code, "name": _full_name(node), "note": note, "icon": terms.icon_of(node.type)}

@@ -143,11 +143,11 @@ class Sought:
         return list(rows.order_by("-begins", "display_name", "name", "pk")[:limit])
 
     def groups(self) -> Iterable[Group]:
-        found = [node for node, _ in self.objects(OBJECTS)] if self.text else []
+        matches = [node for node, _ in self.objects(OBJECTS)] if self.text else []
         people = self.people(PEOPLE) if self.text else []
-        yield Group(gettext("Objects"), tuple(self._object(node) for node in found))
+        yield Group(gettext("Objects"), tuple(self._object(node) for node in matches))
         yield Group(gettext("People"), tuple(self._person(row) for row in people))
-        yield from self.rest(found, people)
+        yield from self.rest(matches, people)
 
     def rest(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Group]:
         """Roles, what can be done to what was found, and pages."""
@@ -172,9 +172,9 @@ class Sought:
         slice_ = next(finder.slice for finder in self.finders if finder.root.realm_id == node.realm_id)
         return bool(ask.answer(slice_, "grant", node, now=self.now))
 
-    def _doing(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
+    def _doing(self, matches: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
         """What can be done to the first that was found."""
-        for node in found[:1]:
+        for node in matches[:1]:
             if self.may_grant(node):
                 url = reverse("console:grant", args=[node.id])
                 yield option(
@@ -184,8 +184,8 @@ class Sought:
                     self.last,
                     keys="g a",
                 )
-            asked = {"what": node.ref.id, "type": node.type, "action": main_action(node)}
-            url = f"{reverse('console:why')}?{urlencode(asked)}"
+            query = {"what": node.ref.id, "type": node.type, "action": main_action(node)}
+            url = f"{reverse('console:why')}?{urlencode(query)}"
             yield option(
                 "why",
                 url,

@@ -99,8 +99,8 @@ def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -
         place = f"{int(last.begins)}:{last.key}:{last.folded}"
         next_ = "?" + urlencode({"q": text, "after": place})
     start = "?" + urlencode({"q": text}) if after else ""
-    told = gettext("Names that begin with it come first")
-    return Pager(told if hits else gettext("No more objects"), start, next_)
+    caption = gettext("Names that begin with it come first")
+    return Pager(caption if hits else gettext("No more objects"), start, next_)
 
 
 def _object_words(rows: Sequence[object], after: After | None) -> str:
@@ -152,7 +152,7 @@ def found_rows(sought: Sought, places: Sequence[Node]) -> list[SearchResult]:
     owners = {item.securable_id: item.owner for item in owned}
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
     return [
-        _found(node, _nearest(node, owners), comments.get(node.id, ""), sought.may_grant(node))
+        _result_of(node, _nearest(node, owners), comments.get(node.id, ""), sought.may_grant(node))
         for node in places
     ]
 
@@ -162,7 +162,7 @@ def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
     return next((owners[key] for key in reversed(node.lineage) if key in owners), None)
 
 
-def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> SearchResult:
+def _result_of(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> SearchResult:
     above = " / ".join(node.names[:-1])
     who = Who(
         node.name,
@@ -180,10 +180,10 @@ def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -
 
 
 def _person(row: Principal) -> Person:
-    asked = reverse("console:why") + "?" + urlencode({"who": str(row)})
+    why_url = reverse("console:why") + "?" + urlencode({"who": str(row)})
     past = reverse("console:history") + "?" + urlencode({"person": str(row)})
     actions: Iterable[Action] = (
-        Action(gettext("Ask why"), asked, "mini", more=gettext("about %(label)s") % {"label": row.label}),
+        Action(gettext("Ask why"), why_url, "mini", more=gettext("about %(label)s") % {"label": row.label}),
         Action(gettext("History"), past, "mini plain", more=gettext("of %(label)s") % {"label": row.label}),
     )
     url = reverse("console:person", args=[row.pk])

@@ -159,11 +159,11 @@ def line(
     found: OpenViolation, book: Book, *, action: Action | None = None, let_end: Action | None = None
 ) -> ViolationRow:
     clash, seen = found.clash, Sight(book.places)
-    one, other = clash.both.pairs[0]
+    side, other = clash.both.pairs[0]
     let = clash.exception
     return ViolationRow(
         terms.who(clash.person, "" if clash.person.kind == "user" else str(clash.person)),
-        path_of(one, seen),
+        path_of(side, seen),
         path_of(other, seen),
         words.moment(found.since) if found.since else "",
         Chip("ends", words.moment(let.valid_until), hidden=_("exception until"))

@@ -39,14 +39,14 @@ def of_conflicts(request: Request, id: int) -> HttpResponseBase:
     if not desk.writes:
         return refused(request, desk, _("see who has both sides by the rules"))
     book = only(desk, rule)
-    found = desk.found(book) if rule.closed is None else []
+    violations = desk.found(book) if rule.closed is None else []
     head = ["rule", "who", "shown as", "the one by", "the other by", "since", "let until", "answers for it"]
-    return csv_file.answer(f"conflicts-{id}", head, _conflicts(rule, book, found))
+    return csv_file.answer(f"conflicts-{id}", head, _conflicts(rule, book, violations))
 
 
-def _conflicts(rule: SeparationRule, book: Book, found: list[OpenViolation]) -> Iterator[list[object]]:
+def _conflicts(rule: SeparationRule, book: Book, violations: list[OpenViolation]) -> Iterator[list[object]]:
     seen = Sight(book.places)
-    for item in found:
+    for item in violations:
         who, let = item.clash.person, item.clash.exception
         ways = [
             " > ".join(chip.text for chip in path_of(way, seen).chips) for way in item.clash.both.pairs[0]

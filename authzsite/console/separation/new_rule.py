@@ -59,8 +59,8 @@ class TypedSide:
         except BadName:
             return None
         types = [type_ for type_ in law.paths if type_ != "role"]
-        found = [node for node in find_all([ObjectRef(item, self.root.name, path) for item in types]) if node]
-        return found[0] if found else None
+        nodes = [node for node in find_all([ObjectRef(item, self.root.name, path) for item in types]) if node]
+        return nodes[0] if nodes else None
 
     @cached_property
     def rights(self) -> Sequence[Any]:
@@ -70,13 +70,13 @@ class TypedSide:
             return ()
         law = dialects.get(node.kind)
         path = set(law.paths.get(node.type, (node.type,)))
-        known = [privilege for privilege in law.privileges.values() if privilege.category != "use"]
-        return [item for item in known if node.type in item.binds or not item.binds <= path]
+        privileges = [privilege for privilege in law.privileges.values() if privilege.category != "use"]
+        return [item for item in privileges if node.type in item.binds or not item.binds <= path]
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        known = {right.code for right in self.rights}
-        return tuple(code for code in self.may if code in known)
+        codes = {right.code for right in self.rights}
+        return tuple(code for code in self.may if code in codes)
 
     def problem(self) -> str:
         """Why it is no side; empty where it is one."""
@@ -109,7 +109,7 @@ class BoundSide(BoundField):
     def rights(self) -> list[tuple[str, str, bool]]:
         node, typed = self.data.node, self.data
         labels = (
-            (known.code, terms.right(known.code, node.type, node.kind)) for known in typed.rights if node
+            (right.code, terms.right(right.code, node.type, node.kind)) for right in typed.rights if node
         )
         return [(code, label, code in typed.codes) for code, label in labels]
 
@@ -169,8 +169,8 @@ class RuleForm(ConsoleForm):
 
     @property
     def sides(self) -> tuple[Side, Side] | None:
-        one, other = self.cleaned_data.get("one"), self.cleaned_data.get("other")
-        return (one, other) if one and other else None
+        side, other = self.cleaned_data.get("one"), self.cleaned_data.get("other")
+        return (side, other) if side and other else None
 
 
 class NewRuleView(ChangeView):
@@ -207,13 +207,13 @@ class NewRuleView(ChangeView):
         except PolicyError as problem:
             return Plan(notes=(Note("bad", _("This is not a valid rule."), str(problem)),))
         book = Book([rule], {}, self.object.book.now)
-        self.violations = [line(found, book) for found in self.object.found(book)]
+        self.violations = [line(violation, book) for violation in self.object.found(book)]
         return Plan(sum=_foretold(len(self.violations)))
 
     def save(self, form: RuleForm, actor: Actor) -> None:
         name, reason = form.cleaned_data["name"], form.cleaned_data["reason"]
-        one, other = form.cleaned_data["one"], form.cleaned_data["other"]
-        separation.make(self.root, name, one, other, by=actor, reason=reason, owners=form.owners_count)
+        side, other = form.cleaned_data["one"], form.cleaned_data["other"]
+        separation.make(self.root, name, side, other, by=actor, reason=reason, owners=form.owners_count)
 
     def success_message(self, form: RuleForm) -> str:
         return _("The rule %(cleaned_data)s applies from now on") % {

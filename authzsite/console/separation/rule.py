@@ -53,7 +53,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
     desk, rule = rule_at(request, id)
     book = only(desk, rule)
     seen = desk.seen(book)
-    one, other = (side_words(side, seen) for side in sides_of(rule))
+    first_side, other = (side_words(side, seen) for side in sides_of(rule))
     ended = rule.closed is not None
     address = reverse("console:separation_end", args=[rule.pk])
     context: dict[str, Any] = {
@@ -70,7 +70,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
         else [Action(_("End the rule"), address, reason="" if desk.writes else "why-not-write")],
         "facts": Facts(
             (
-                Fact(_("Nobody has both"), one),
+                Fact(_("Nobody has both"), first_side),
                 Fact(_("and"), other),
                 Fact(_("Owning counts"), _("as every right") if rule.owners else _("not here")),
             )
@@ -78,7 +78,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
         "lines": list(_lines(desk, rule, book)) if desk.writes and not ended else [],
         "writes": desk.writes and not ended,
         "csv": reverse("console:separation_rule_csv", args=[id]),
-        "one": one,
+        "one": first_side,
         "other": other,
         "locked": locked(desk),
         "let": Action(_("Create an exception"), reverse("console:separation_let", args=[rule.pk])),
@@ -97,11 +97,11 @@ def only(desk: SeparationContext, rule: SeparationRule) -> Book:
 
 
 def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterable[ViolationRow]:
-    for found in desk.found(book):
-        person = found.clash.person
+    for violation in desk.found(book):
+        person = violation.clash.person
         query = f"?{urlencode({'who': str(person)})}"
         let = Action(
-            _("Create an exception") if found.clash.exception is None else _("Extend"),
+            _("Create an exception") if violation.clash.exception is None else _("Extend"),
             f"{reverse('console:separation_let', args=[rule.pk])}{query}",
             "mini",
             more=f": {person.label}",
@@ -112,7 +112,7 @@ def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterabl
             "mini danger",
             more=_("the exception of %(label)s") % {"label": person.label},
         )
-        yield line(found, book, action=let, let_end=end if found.clash.exception else None)
+        yield line(violation, book, action=let, let_end=end if violation.clash.exception else None)
 
 
 class RuleChangeView(ChangeView):

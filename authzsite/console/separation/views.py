@@ -74,15 +74,15 @@ def rule_list(request: Request, id: int) -> HttpResponse:
 
 def rules_of(desk: SeparationContext) -> Iterable[Rule]:
     """Each as the viewer may know it; people are counted for who writes rules."""
-    found = desk.found(desk.book) if desk.writes and desk.book else []
-    bare = Counter(item.clash.rule.pk for item in found if item.clash.spans)
-    let = Counter(item.clash.rule.pk for item in found if not item.clash.spans)
+    violations = desk.found(desk.book) if desk.writes and desk.book else []
+    bare = Counter(item.clash.rule.pk for item in violations if item.clash.spans)
+    let = Counter(item.clash.rule.pk for item in violations if not item.clash.spans)
     seen = desk.seen(desk.book)
     for rule in desk.book.rules:
-        one, other = (side_words(side, seen) for side in sides_of(rule))
+        first_side, other = (side_words(side, seen) for side in sides_of(rule))
         url = reverse("console:separation_rule", args=[rule.pk])
         counts = (bare[rule.pk], let[rule.pk]) if desk.writes else (None, None)
-        yield Rule(rule.name, url, one, other, *counts)
+        yield Rule(rule.name, url, first_side, other, *counts)
 
 
 def _state(bare: int, let: int) -> State:

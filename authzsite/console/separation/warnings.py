@@ -38,6 +38,6 @@ def of_joining(
 
 def _notes(clashes: Sequence[Violation], reader: Principal | None) -> list[Note]:
     seen = visibility.of_clashes(reader, clashes[:TOLD]) if clashes else Sight({})
-    told = [Note("bad", *clash_words(clash, seen)) for clash in clashes[:TOLD]]
+    notes = [Note("bad", *clash_words(clash, seen)) for clash in clashes[:TOLD]]
     more = len(clashes) - TOLD
-    return [*told, *([Note("bad", _("The same for %(more)s more.") % {"more": more})] if more > 0 else [])]
+    return [*notes, *([Note("bad", _("The same for %(more)s more.") % {"more": more})] if more > 0 else [])]

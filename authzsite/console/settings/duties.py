@@ -93,8 +93,8 @@ class DutyRow:
     def take_back(self) -> Action | None:
         if not self.here:
             return None
-        asked = urlencode({"who": str(self.held.holder), "duty": self.held.duty})
-        url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
+        query = urlencode({"who": str(self.held.holder), "duty": self.held.duty})
+        url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{query}"
         more = _("%(duty)s from %(label)s") % {"duty": self.duty.text, "label": self.held.holder.label}
         return Action(_("Revoke"), url, "mini", more=more, reason="" if self.may else NO)
 
@@ -358,8 +358,8 @@ class TakeView(DutyChangeView):
     def refusal(self) -> HttpResponse | None:
         if refusal := super().refusal():
             return refusal
-        asked, self.duty = self.request.GET.get("who", ""), self.request.GET.get("duty", "")
-        holder = somebody(asked) if ":" in asked else None
+        who, self.duty = self.request.GET.get("who", ""), self.request.GET.get("duty", "")
+        holder = somebody(who) if ":" in who else None
         if holder is None or self.duty not in NAMES:
             raise Http404
         self.holder = holder
@@ -371,16 +371,16 @@ class TakeView(DutyChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         name = self.holder.label
-        here = [held for held in duties.duties_along(self.node) if held.node.id == self.node.id]
-        if not any(held.holder == self.holder and held.duty == self.duty for held in here):
+        held_here = [held for held in duties.duties_along(self.node) if held.node.id == self.node.id]
+        if not any(held.holder == self.holder and held.duty == self.duty for held in held_here):
             if not VisiblePrincipals(self.asker).people().filter(pk=self.holder.pk).exists():
                 raise Http404
-            gone = Note(
+            gone_note = Note(
                 "",
                 _("%(name)s does not have this duty here.") % {"name": name},
                 _("It may have been revoked already."),
             )
-            return Plan(nothing=True, notes=(gone,))
+            return Plan(nothing=True, notes=(gone_note,))
         loss = _("may no longer %(text)s") % {"text": group_members.duty_words(self.duty, _below(self.node))}
         return Plan(diff=Diff((DiffLine("lose", name, loss),)))
 

@@ -131,15 +131,15 @@ class RemoveMemberView(MemberChangeView):
     not_saved = gettext_lazy("Not removed.")
 
     def refusal(self) -> HttpResponse | None:
-        asked = self.request.GET.get("who", "")
-        kind = asked.partition(":")[0]
+        who = self.request.GET.get("who", "")
+        kind = who.partition(":")[0]
         if not self.object.may(REMOVES.get(kind, REMOVES["user"])):
             return refused(self.request, self.object, "create_user")
-        found = somebody(asked) if ":" in asked else None
-        inside = RealmMember.objects.open().filter(realm=self.object.node.realm_id, principal=found)
-        if found is None or not inside.exists():
+        principal = somebody(who) if ":" in who else None
+        inside = RealmMember.objects.open().filter(realm=self.object.node.realm_id, principal=principal)
+        if principal is None or not inside.exists():
             raise Http404
-        self.member = found
+        self.member = principal
         return None
 
     @cached_property
@@ -208,8 +208,8 @@ def _losses(place: ObjectAccess, principal: Principal, inside: list[str]) -> Ite
         .filter(owner=principal, securable__realm=realm)
         .values_list("securable", flat=True)
     )
-    known = nodes({key for key in (*held, *owned) if key})
-    names = [known[key].name for key in held if key in known]
+    by_id = nodes({key for key in (*held, *owned) if key})
+    names = [by_id[key].name for key in held if key in by_id]
     roles = sorted(name for name in names if not is_personal(name))
     if roles:
         yield DiffLine(
@@ -220,7 +220,7 @@ def _losses(place: ObjectAccess, principal: Principal, inside: list[str]) -> Ite
         )
     if len(roles) < len(names):
         yield DiffLine("lose", principal.label, _("loses all that was granted directly"))
-    things = sorted(known[key].ref.full_name or known[key].name for key in owned if key in known)
+    things = sorted(by_id[key].ref.full_name or by_id[key].name for key in owned if key in by_id)
     if things:
         what = _("no longer owns %(things)s, which stay without an owner of their own") % {
             "things": words.count(len(things), "object")

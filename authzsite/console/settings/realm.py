@@ -306,12 +306,12 @@ def kinds_for(ward: RealmAccess) -> dict[str, Kind]:
 
 
 def _connect(ward: RealmAccess) -> Action | None:
-    known = kinds_for(ward)
-    if not known:
+    kinds_ = kinds_for(ward)
+    if not kinds_:
         return None
     may = registration.may_connect(Actor(ward.asker, "console"), ward.root)
     url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
-    whole = all(kind.whole_realm for kind in known.values())
+    whole = all(kind.whole_realm for kind in kinds_.values())
     return Action(gettext("Connect a server") if whole else gettext("Connect a catalog"), url, reason=reason)
 
 
@@ -325,10 +325,10 @@ def _no_connect(ward: RealmAccess) -> Reason:
 def _lines(ward: RealmAccess) -> Iterable[ConnectionRow]:
     """The connections of catalogs the viewer may see.  Three queries."""
     rows = Backend.objects.filter(realm=ward.root.realm_id).order_by("pk")
-    found = list(rows)
-    waiting = waiting_for([row.pk for row in found])
-    places = nodes(row.catalog_id for row in found)
-    for row in found:
+    rows_ = list(rows)
+    waiting = waiting_for([row.pk for row in rows_])
+    places = nodes(row.catalog_id for row in rows_)
+    for row in rows_:
         node = places.get(row.catalog_id)
         if node is not None and ask.may_see(ward.slice, node, now=timezone.now()):
             url = reverse("console:sync_backend", args=[row.pk])

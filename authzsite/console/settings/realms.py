@@ -81,8 +81,8 @@ def kind_words(root: Node) -> str:
 def every_root() -> list[Node]:
     """The root of every realm there is, by name."""
     rows = Placement.objects.open().filter(parent__isnull=True, securable__realm__closed__isnull=True)
-    found = nodes(rows.values_list("securable", flat=True))
-    return sorted(found.values(), key=lambda one: one.name)
+    roots = nodes(rows.values_list("securable", flat=True))
+    return sorted(roots.values(), key=lambda root: root.name)
 
 
 def seen_by(request: Request) -> Sequence[Node]:
@@ -94,7 +94,7 @@ def seen_by(request: Request) -> Sequence[Node]:
 @login_required
 def realm_list(request: Request) -> HttpResponse:
     """Every realm that the viewer knows, with its owner and whether its law is enforced."""
-    found = seen_by(request)
+    roots = seen_by(request)
     may = site_admins.may(request)
     context = {
         "heading": gettext("Realms"),
@@ -114,8 +114,8 @@ def realm_list(request: Request) -> HttpResponse:
             gettext("Only a site admin can create a realm. %(admin_names)s")
             % {"admin_names": site_admins.admin_names()},
         ),
-        "rows": _rows(found),
-        "count_words": words.count(len(found), "realm"),
+        "rows": _rows(roots),
+        "count_words": words.count(len(roots), "realm"),
         "empty": Empty(
             gettext("There is no realm yet") if may else gettext("No realm has admitted you yet"),
             gettext("The owner of a realm can add you.")
@@ -126,13 +126,13 @@ def realm_list(request: Request) -> HttpResponse:
     return page(request, "console/settings/realms.html", context, section="realms", revision=revision_now())
 
 
-def _rows(found: Sequence[Node]) -> list[RealmRow]:
+def _rows(roots: Sequence[Node]) -> list[RealmRow]:
     """Four queries, however many realms."""
-    ids = [item.realm_id for item in found]
+    ids = [item.realm_id for item in roots]
     modes_ = dict(Mode.objects.open().filter(realm__in=ids).values_list("realm", "mode"))
     inside = count_admitted(ids, timezone.now())
     backends = Counter(Backend.objects.filter(realm__in=ids).values_list("realm", flat=True))
-    owned = Ownership.objects.open().filter(securable__in=[item.id for item in found]).select_related("owner")
+    owned = Ownership.objects.open().filter(securable__in=[item.id for item in roots]).select_related("owner")
     owners = {row.securable_id: row.owner.label for row in owned}
     return [
         RealmRow(
@@ -147,7 +147,7 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
             members_words(item, *inside[item.realm_id]),
             words.number(backends[item.realm_id]) if backends[item.realm_id] else gettext("None"),
         )
-        for item in found
+        for item in roots
     ]
 
 

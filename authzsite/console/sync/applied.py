@@ -21,15 +21,18 @@ HALTED = (Backend.State.PAUSED, Backend.State.FAILED, Backend.State.HELD, Backen
 def states(grants: Iterable[Grant]) -> list[State | None]:
     """One for each grant, in their order; None where nothing is mirrored.  Six queries, however many."""
     rows = list(grants)
-    names = names_behind(one for _, one, *_ in rows)
+    names = names_behind(principal for _, principal, *_ in rows)
     return of(
-        [StatusQuestion(node.lineage, names[one.pk], revision, codes) for node, one, revision, codes in rows]
+        [
+            StatusQuestion(node.lineage, names[principal.pk], revision, codes)
+            for node, principal, revision, codes in rows
+        ]
     )
 
 
 def of(asked: Sequence[StatusQuestion]) -> list[State | None]:
     """The same for who knows the login names."""
-    return [state(found) for found in statuses(asked)] if asked else []
+    return [state(status) for status in statuses(asked)] if asked else []
 
 
 def state(found: SyncStatus | None) -> State | None:
@@ -88,15 +91,15 @@ def _on_its_way(row: Backend) -> State:
     )
 
 
-def _decided_since(found: SyncStatus, row: Backend) -> State | None:
+def _decided_since(status: SyncStatus, row: Backend) -> State | None:
     """Of what was decided after the last comparison nothing is known in the backend yet."""
-    if found.parked:
+    if status.parked:
         return State(
             "failed",
             gettext("%(get_kind_display)s fails") % {"get_kind_display": row.get_kind_display()},
             gettext("needs attention"),
         )
-    if not found.coming:
+    if not status.coming:
         return None
     if row.does == Backend.Policy.REPORT:
         return State(
@@ -107,13 +110,13 @@ def _decided_since(found: SyncStatus, row: Backend) -> State | None:
     return _on_its_way(row)
 
 
-def _counted(found: SyncStatus, row: Backend) -> State:
-    if found.whole:
-        return State("ok", _many(found))
-    if found.of == 1:
-        if found.refused:
+def _counted(status: SyncStatus, row: Backend) -> State:
+    if status.whole:
+        return State("ok", _many(status))
+    if status.of == 1:
+        if status.refused:
             return refused(row.get_kind_display())
-        if found.without_login:
+        if status.without_login:
             return State(
                 "unknown",
                 gettext("No login"),
@@ -124,19 +127,19 @@ def _counted(found: SyncStatus, row: Backend) -> State:
         return _on_its_way(row)
     watched = row.does == Backend.Policy.REPORT
     parts = (
-        (found.refused, "refused"),
-        (found.waiting, gettext("only reports") if watched else gettext("on the way")),
-        (found.without_login, gettext("without login")),
+        (status.refused, "refused"),
+        (status.waiting, gettext("only reports") if watched else gettext("on the way")),
+        (status.without_login, gettext("without login")),
     )
     why = [f"{words.number(len(names))} {word}" for names, word in parts if names]
-    mark = "failed" if found.refused else "behind" if found.waiting else "unknown"
-    return State(mark, _many(found), words.listed(why))
+    mark = "failed" if status.refused else "behind" if status.waiting else "unknown"
+    return State(mark, _many(status), words.listed(why))
 
 
-def _many(found: SyncStatus) -> str:
-    if found.of == 1:
+def _many(status: SyncStatus) -> str:
+    if status.of == 1:
         return gettext("Applied")
     return gettext("Applied %(applied)s of %(of)s") % {
-        "applied": words.number(found.applied),
-        "of": words.number(found.of),
+        "applied": words.number(status.applied),
+        "of": words.number(status.of),
     }

@@ -115,29 +115,33 @@ def there(request: Request, id: int) -> BackendAccess:
 @login_required
 def backend_detail(request: Request, id: int) -> HttpResponse:
     """What is true of it, what would be done, what was done."""
-    one = there(request, id)
-    reason = _reason(one)
+    backend_access = there(request, id)
+    reason = _reason(backend_access)
     context: dict[str, Any] = {
         "crumbs": Crumbs(((_("Sync"), reverse("console:sync")),)),
-        "heading": one.name,
-        "lead": _lead(one),
-        "controls": [] if reason else list(_controls(one)),
-        "actions": list(_doors(one, reason)),
+        "heading": backend_access.name,
+        "lead": _lead(backend_access),
+        "controls": [] if reason else list(_controls(backend_access)),
+        "actions": list(_doors(backend_access, reason)),
         "reason": reason,
-        "note": _note(one),
-        "facts": Facts(tuple(_facts(one))),
-        "going": _going(one),
-        "progress_url": reverse("console:sync_progress", args=[one.row.pk]),
-        **(_inside(one, request.GET) if one.may_look else {"hidden": _hidden(one)}),
+        "note": _note(backend_access),
+        "facts": Facts(tuple(_facts(backend_access))),
+        "going": _going(backend_access),
+        "progress_url": reverse("console:sync_progress", args=[backend_access.row.pk]),
+        **(
+            _inside(backend_access, request.GET)
+            if backend_access.may_look
+            else {"hidden": _hidden(backend_access)}
+        ),
     }
-    node = one.place.node
+    node = backend_access.place.node
     return page(
         request,
         "console/sync/backend.html",
         context,
         section="sync",
         realm=node.realm,
-        revision=one.place.slice.revision,
+        revision=backend_access.place.slice.revision,
     )
 
 
@@ -145,8 +149,8 @@ def backend_detail(request: Request, id: int) -> HttpResponse:
 @login_required
 def progress(request: Request, id: int) -> HttpResponse:
     """How far the run is that goes on, asked again and again."""
-    one = there(request, id)
-    context = {"going": _going(one), "progress_url": request.get_full_path()}
+    backend_access = there(request, id)
+    context = {"going": _going(backend_access), "progress_url": request.get_full_path()}
     return render(request, "console/sync/progress.html", context)
 
 
@@ -275,12 +279,12 @@ def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
     yield Fact(_("Held for confirmation"), held, share)
 
 
-def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
+def _inside(backend_access: BackendAccess, filters: Mapping[str, str]) -> dict[str, Any]:
     plan = _plan(backend_access)
-    told = [backend_access.row.pk] if backend_access.may_operate else []
+    ids = [backend_access.row.pk] if backend_access.may_operate else []
     rows = BackendFinding.objects.filter(backend=backend_access.row)
     differs = board(
-        rows, asked, may=backend_access.place.may_grant, whole=told, by=backend_access.place.actor
+        rows, filters, may=backend_access.place.may_grant, whole=ids, by=backend_access.place.actor
     )
     lines = run_lines(backend_access.row, RUNS)
     return {
@@ -339,7 +343,7 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
     row, whole, keys = backend_access.row, backend_access.may_operate, [backend_access.row.pk]
     findings, orders = items.stuck_findings(keys)[:RUNS], items.stuck_orders(keys)[:RUNS]
     places = nodes(set(roles_of(findings)) | {each.securable_id for each in findings if each.securable_id})
-    found = [
+    stuck = [
         Stuck(
             spoken_of(each, places),
             _since(each.tried_at),
@@ -358,8 +362,8 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
             if order.replaced
             else _("Revoking %(right)s of %(holder)s on %(place)s") % named
         )
-        found.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
-    return [*found, *_parked(row, whole=whole)]
+        stuck.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
+    return [*stuck, *_parked(row, whole=whole)]
 
 
 def _since(moment: datetime | None) -> str:

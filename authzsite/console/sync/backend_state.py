@@ -101,9 +101,9 @@ class BackendState:
                 [*([gettext("%(left)s differ") % {"left": words.number(left)}] if left > 0 else []), *stuck]
             )
         counts = self.row.counts
-        told = {"missing": gettext("%(number)s missing"), "extra": gettext("%(number)s extra")}
+        labels = {"missing": gettext("%(number)s missing"), "extra": gettext("%(number)s extra")}
         parts = [
-            text % {"number": words.number(counts[name])} for name, text in told.items() if counts.get(name)
+            text % {"number": words.number(counts[name])} for name, text in labels.items() if counts.get(name)
         ]
         return ", ".join([*parts, *stuck])
 
@@ -154,15 +154,15 @@ def waiting_for(backends: Collection[int]) -> dict[int, int]:
 
 def stuck_in(backends: Collection[int]) -> dict[int, int]:
     """How many items wait for somebody, by backend; that nothing could be compared is one.  Three queries."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     stuck = [finding.backend_id for finding in items.stuck_findings(backends)]
     stuck += [order.backend_id for order in items.stuck_orders(backends)]
     for backend in stuck:
-        found[backend] = found.get(backend, 0) + 1
+        counts[backend] = counts.get(backend, 0) + 1
     parked = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=True).order_by()
     for backend in parked.values_list("backend", flat=True).distinct():
-        found[backend] = found.get(backend, 0) + 1
-    return found
+        counts[backend] = counts.get(backend, 0) + 1
+    return counts
 
 
 def to_look_at() -> Q:
@@ -191,22 +191,22 @@ def foreign_on(node: Node, there: BackendState | None) -> tuple[Foreign, ...]:
 
 
 def _by_holder(rows: Iterable[BackendFinding], system: str, type_: str) -> Iterable[Foreign]:
-    found: dict[str, list[BackendFinding]] = {}
+    findings: dict[str, list[BackendFinding]] = {}
     for row in rows:
-        found.setdefault(row.holder, []).append(row)
-    for holder, mine in found.items():
+        findings.setdefault(row.holder, []).append(row)
+    for holder, mine in findings.items():
         yield Foreign(holder, rights_of(mine, type_), system, min(row.first_seen for row in mine))
 
 
 def rights_of(rows: Iterable[BackendFinding], type_: str, *, with_type: bool = True) -> tuple[str, ...]:
     """The rights of findings in our words, the plainest first, each once; passed on where one of them is."""
     order = {what: at for at, what in enumerate(RIGHTS)}
-    found: dict[str, str] = {}
+    rights: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: order.get(row.what.removesuffix(OPTION), len(order))):
         word = right_word(row.what.removesuffix(OPTION), type_, with_type=with_type)
-        if word not in found or row.what.endswith(OPTION):
-            found[word] = right_word(row.what, type_, with_type=with_type)
-    return tuple(found.values())
+        if word not in rights or row.what.endswith(OPTION):
+            rights[word] = right_word(row.what, type_, with_type=with_type)
+    return tuple(rights.values())
 
 
 def right_word(what: str, type_: str, *, with_type: bool = True) -> str:

@@ -45,26 +45,26 @@ FILTERS: dict[str, tuple[StrOrPromise, Q]] = {
 @login_required
 def runs(request: Request, id: int) -> HttpResponse:
     """The runs that are kept, the newest first."""
-    one = there(request, id)
-    asked, rows = _runs(request, one)
-    found, pager = _page(rows, request, asked, "run")
-    csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
-    every = Toggle(gettext("All"), "?", not asked)
-    toggles = (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
-    backend = reverse("console:sync_backend", args=[one.row.pk])
+    backend_access = there(request, id)
+    state, rows = _runs(request, backend_access)
+    run_rows, pager = _page(rows, request, state, "run")
+    csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': state})}" if state else "")
+    every = Toggle(gettext("All"), "?", not state)
+    toggles = (every, *(Toggle(word, f"?s={code}", state == code) for code, (word, _) in FILTERS.items()))
+    backend = reverse("console:sync_backend", args=[backend_access.row.pk])
     context = {
-        "heading": gettext("Runs of %(name)s") % {"name": one.name},
+        "heading": gettext("Runs of %(name)s") % {"name": backend_access.name},
         "lead": gettext("Each comparison: what was read, planned, done, and proved by reading again."),
-        "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, backend))),
+        "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (backend_access.name, backend))),
         "toggles": toggles,
-        "runs": lines_of(found),
-        "health": _health(one.row),
+        "runs": lines_of(run_rows),
+        "health": _health(backend_access.row),
         "runs_pager": replace(pager, csv=csv),
         "no_runs": Empty(
-            gettext("No run matches") if asked else gettext("It was not compared yet"), drawn=False
+            gettext("No run matches") if state else gettext("It was not compared yet"), drawn=False
         ),
     }
-    node = one.place.node
+    node = backend_access.place.node
     return page(request, "console/sync/runs.html", context, section="sync", realm=node.realm)
 
 
@@ -72,8 +72,10 @@ def _health(row: Backend) -> DayChart | None:
     """The comparisons of each of the last days, and how many of them went wrong in one query."""
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-    found = SyncRun.objects.filter(backend=row, started__gte=days[0]).annotate(day=TruncDate("started"))
-    counted = found.values("day").annotate(many=Count("pk"), bad=Count("pk", filter=FILTERS["wrong"][1]))
+    runs_by_day = SyncRun.objects.filter(backend=row, started__gte=days[0]).annotate(day=TruncDate("started"))
+    counted = runs_by_day.values("day").annotate(
+        many=Count("pk"), bad=Count("pk", filter=FILTERS["wrong"][1])
+    )
     many = {line["day"]: (line["many"], line["bad"]) for line in counted.order_by("day")}
     lines = [many.get(day.date(), (0, 0)) for day in days]
     return by_day(
@@ -88,23 +90,23 @@ def _runs(request: Request, backend_access: BackendAccess) -> tuple[str, QuerySe
     """The filter that the address names, and the runs of a backend that fit it.  Raises Http404."""
     if not backend_access.may_look:
         raise Http404
-    asked = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
+    state = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
     rows = SyncRun.objects.filter(backend=backend_access.row)
-    return asked, rows.filter(FILTERS[asked][1]) if asked else rows
+    return state, rows.filter(FILTERS[state][1]) if state else rows
 
 
 @reads
 @login_required
 def runs_csv(request: Request, id: int) -> HttpResponseBase:
     """The same runs to their end."""
-    one = there(request, id)
-    _, rows = _runs(request, one)
+    backend_access = there(request, id)
+    _, rows = _runs(request, backend_access)
     head = ["backend", "run", "started", "ended", "state", "revision", "steps", "done", "removals", "removed"]
-    lines = _told(one.name, rows.order_by("-pk").iterator(csv_file.CHUNK))
+    lines = _csv_rows(backend_access.name, rows.order_by("-pk").iterator(csv_file.CHUNK))
     return csv_file.answer(f"runs-{id}", [*head, "errors"], lines)
 
 
-def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
+def _csv_rows(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
     for run in rows:
         when = (csv_file.moment(run.started), csv_file.moment(run.ended))
         counts = (run.total, run.done, run.removals, run.removed)
@@ -112,14 +114,14 @@ def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
         yield [name, run.pk, *when, state_of(run).word, run.revision, *counts, errors]
 
 
-def _page(rows: QuerySet[Any], request: Request, asked: str, what: str) -> tuple[list[Any], Pager]:
+def _page(rows: QuerySet[Any], request: Request, state: str, what: str) -> tuple[list[Any], Pager]:
     """The newest first, from behind the one that the address names."""
     before = number_in(request.GET.get("before", ""))
     older = rows.filter(pk__lt=before) if before else rows
-    found = list(older.order_by("-pk")[: SHOWN + 1])
-    shown = found[:SHOWN]
-    kept = {"s": asked} if asked else {}
-    more = f"?{urlencode({**kept, 'before': shown[-1].pk})}" if len(found) > SHOWN else ""
+    rows_ = list(older.order_by("-pk")[: SHOWN + 1])
+    shown = rows_[:SHOWN]
+    kept = {"s": state} if state else {}
+    more = f"?{urlencode({**kept, 'before': shown[-1].pk})}" if len(rows_) > SHOWN else ""
     text = gettext("%(shown)s, newest first") % {"shown": words.count(len(shown), what)}
     return shown, Pager(text, f"?{urlencode(kept)}" if before else "", more)
 
@@ -146,11 +148,11 @@ def on_object(request: Request, id: int) -> HttpResponse:
         run__backend=row, places__contains=[place.node.path_below(row.catalog_id)]
     )
     steps = steps.exclude(state=SyncItem.State.PLANNED)
-    found, pager = _page(steps.select_related("run"), request, "", "step")
+    rows, pager = _page(steps.select_related("run"), request, "", "step")
     opens = _opens(request, row.pk)
     context = {
         **head.context(),
-        "applied": [_applied(item, row, opens=opens) for item in found],
+        "applied": [_applied(item, row, opens=opens) for item in rows],
         "pager": pager,
         "back": reverse("console:object_sync", args=[id]),
         "nothing": Empty(

@@ -255,13 +255,13 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
 def run(request: Request, id: int) -> HttpResponse:
     """One run with its steps."""
     row = run_or_404(id)
-    one = there(request, row.backend_id)
-    if not one.may_look:
+    backend_access = there(request, row.backend_id)
+    if not backend_access.may_look:
         raise Http404
-    context = run_page(row, row.backend, may_retry=one.may_operate) | {
-        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (one.name, one.url))),
+    context = run_page(row, row.backend, may_retry=backend_access.may_operate) | {
+        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
     }
-    realm = one.place.node.realm
+    realm = backend_access.place.node.realm
     return page(request, "console/sync/run.html", context, section="sync", realm=realm, revision=row.revision)
 
 
@@ -269,12 +269,12 @@ def run(request: Request, id: int) -> HttpResponse:
 @login_required
 def retry(request: Request, id: int, item: int) -> HttpResponse:
     """Try one failed step again, alone."""
-    one = there(request, run_or_404(id).backend_id)
-    if not one.may_operate:
-        return refused(request, one)
+    backend_access = there(request, run_or_404(id).backend_id)
+    if not backend_access.may_operate:
+        return refused(request, backend_access)
     step = SyncItem.objects.filter(pk=item, run=id).first()
     if step is None:
         raise Http404
-    operations.retry(one.row, by=one.place.actor, item=step)
+    operations.retry(backend_access.row, by=backend_access.place.actor, item=step)
     say(request, _("That step is tried again"))
-    return redirect("console:sync_backend", id=one.row.pk)
+    return redirect("console:sync_backend", id=backend_access.row.pk)

@@ -95,8 +95,8 @@ def _left(run: SyncRun) -> str:
     """about 40 s left, by the pace so far."""
     if not run.done:
         return ""
-    taken = (timezone.now() - run.started).total_seconds()
-    seconds = round(taken / run.done * (run.total - run.done))
+    elapsed = (timezone.now() - run.started).total_seconds()
+    seconds = round(elapsed / run.done * (run.total - run.done))
     return (
         _("about %(seconds)s s left") % {"seconds": seconds}
         if seconds < 120
@@ -201,32 +201,32 @@ def _role(label: str) -> str:
 
 
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
-    told = (
+    phrases = (
         [_("joins %(joins)s") % {"joins": words.listed([_role(label) for label in joins], 5)}]
         if joins
         else []
     )
-    told += (
+    phrases += (
         [_("leaves %(leaves)s") % {"leaves": words.listed([_role(label) for label in leaves], 5)}]
         if leaves
         else []
     )
-    return f"{person} {words.listed(told)}"
+    return f"{person} {words.listed(phrases)}"
 
 
 def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
     by_place: dict[str, list[str]] = {}
     for kind, place, right in rights:
         by_place.setdefault(place, []).append(terms.lower(right_word(right, kind)))
-    told = [
+    phrases = [
         _("%(rights)s on %(place)s") % {"rights": listed, "place": place} if place else listed
         for place, listed in (
             (place, words.listed(list(dict.fromkeys(names)))) for place, names in by_place.items()
         )
     ]
     if many <= KEPT_RIGHTS:
-        return words.listed(told, RIGHTS)
-    shown = {"shown": ", ".join(told[:RIGHTS]), "many": words.count(many, "right")}
+        return words.listed(phrases, RIGHTS)
+    shown = {"shown": ", ".join(phrases[:RIGHTS]), "many": words.count(many, "right")}
     return _("%(shown)s and others, %(many)s in all") % shown
 
 

@@ -34,21 +34,21 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
     )
     if row is None:
         raise Http404
-    one = there(request, row.backend_id)
-    if not one.may_look:
+    backend_access = there(request, row.backend_id)
+    if not backend_access.may_look:
         raise Http404
     if request.method != "POST":
-        return _show(request, one, row)
-    if not one.may_operate:
-        return refused(request, one)
+        return _show(request, backend_access, row)
+    if not backend_access.may_operate:
+        return refused(request, backend_access)
     try:
         operations.retry_finding(
-            row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request.POST))
+            row.pk, by=Actor(backend_access.place.asker, "console", request_id=nonce_in(request.POST))
         )
         say(request, _("It is tried again"))
     except NotFound:
         say(request, _("It has arrived"))
-    return redirect("console:sync_backend", id=one.row.pk)
+    return redirect("console:sync_backend", id=backend_access.row.pk)
 
 
 def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) -> HttpResponse:

@@ -49,26 +49,28 @@ class VanishedRow:
 
 def _visit(request: Request, id: int) -> tuple[BackendAccess, bool]:
     """The backend, and whether the asker closes what is gone there.  Raises Http404."""
-    one = there(request, id)
-    may = registration.may_connect(one.place.actor, one.place.node)
-    if not (may or one.may_look):
+    backend_access = there(request, id)
+    may = registration.may_connect(backend_access.place.actor, backend_access.place.node)
+    if not (may or backend_access.may_look):
         raise Http404
-    return one, may
+    return backend_access, may
 
 
 @reads
 @login_required
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """The same list as a file."""
-    one, _ = _visit(request, id)
-    access_log.looked(one.place.asker, "what is gone as a file", one.place.node, via="console")
+    backend_access, _ = _visit(request, id)
+    access_log.looked(
+        backend_access.place.asker, "what is gone as a file", backend_access.place.node, via="console"
+    )
     head = ["object", "type", "grants on it", "objects in it", "what goes with it"]
-    return csv_file.answer(f"gone-{id}", head, _told(vanished(one.row)))
+    return csv_file.answer(f"gone-{id}", head, _csv_rows(vanished(backend_access.row)))
 
 
-def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:
-    for one, line in zip(gone, _lines(gone), strict=True):
-        yield [one.node.ref.id, one.node.type, len(one.grants), one.below, line.goes]
+def _csv_rows(vanished_items: Sequence[Gone]) -> Iterator[list[object]]:
+    for line_node, line in zip(vanished_items, _lines(vanished_items), strict=True):
+        yield [line_node.node.ref.id, line_node.node.type, len(line_node.grants), line_node.below, line.goes]
 
 
 # Closing them
@@ -185,34 +187,37 @@ class VanishedView(ChangeView):
 # As rows
 
 
-def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:
+def _lines(vanished_items: Sequence[Gone]) -> list[VanishedRow]:
     """One for each, with the names of all whom something is given.  Three queries."""
-    grants = [row for item in gone for row in item.grants]
+    grants = [row for item in vanished_items for row in item.grants]
     keys = {row.role_id for row in grants if row.role_id}
-    roles = {key: one.name for key, one in nodes(keys).items()} if keys else {}
+    roles = {key: node.name for key, node in nodes(keys).items()} if keys else {}
     personal = [key for key, name in roles.items() if is_personal(name)]
     holders = Assignment.objects.open().filter(role__in=personal).select_related("holder")
     named = {key: gettext("role %(name)s") % {"name": name} for key, name in roles.items()}
     named |= {row.role_id: row.holder.label for row in holders} if personal else {}
-    return [_line(item, named) for item in gone]
+    return [_line(item, named) for item in vanished_items]
 
 
-def _line(gone: Gone, roles: Mapping[int, str]) -> VanishedRow:
-    node, page_of = gone.node, terms.page_of
-    kind, goes = terms.kind_of(node.type), _goes(gone, roles)
+def _line(vanished_item: Gone, roles: Mapping[int, str]) -> VanishedRow:
+    node, page_of = vanished_item.node, terms.page_of
+    kind, goes = terms.kind_of(node.type), _goes(vanished_item, roles)
     return VanishedRow(node.id, node.ref.full_name, page_of(node.id, node.type), kind, goes)
 
 
-def _goes(gone: Gone, roles: Mapping[int, str]) -> str:
+def _goes(vanished_item: Gone, roles: Mapping[int, str]) -> str:
     """3 grants go with it: to Ana Analyst and Analysts; 4 objects in it."""
-    told = []
-    if gone.grants:
-        many = words.count(len(gone.grants), "grant goes", "grants go")
-        named = [row.holder.label if row.holder else roles.get(row.role_id or 0, "") for row in gone.grants]
-        told.append(
+    sentences = []
+    if vanished_item.grants:
+        many = words.count(len(vanished_item.grants), "grant goes", "grants go")
+        named = [
+            row.holder.label if row.holder else roles.get(row.role_id or 0, "")
+            for row in vanished_item.grants
+        ]
+        sentences.append(
             gettext("%(many)s with it: %(filter)s")
             % {"many": many, "filter": words.listed(list(dict.fromkeys(filter(None, named))), NAMED)}
         )
-    if gone.below:
-        told.append(gettext("%(below)s in it") % {"below": words.count(gone.below, "object")})
-    return "; ".join(told) or gettext("Nothing was granted on it")
+    if vanished_item.below:
+        sentences.append(gettext("%(below)s in it") % {"below": words.count(vanished_item.below, "object")})
+    return "; ".join(sentences) or gettext("Nothing was granted on it")

@@ -84,26 +84,26 @@ def line(there: BackendState, name: str, url: str = "", *, whole: bool = False) 
     )
 
 
-def _checked(there: BackendState) -> str:
-    if there.row.proved_at is None:
+def _checked(backend_state: BackendState) -> str:
+    if backend_state.row.proved_at is None:
         return gettext("not yet read back")
     proved = gettext("proved %(proved_at)s, at revision %(proved_revision)s") % {
-        "proved_at": words.ago(there.row.proved_at),
-        "proved_revision": words.number(there.row.proved_revision),
+        "proved_at": words.ago(backend_state.row.proved_at),
+        "proved_revision": words.number(backend_state.row.proved_revision),
     }
     return (
         gettext("%(proved)s; reports only") % {"proved": proved}
-        if there.row.does == Backend.Policy.REPORT
+        if backend_state.row.does == Backend.Policy.REPORT
         else proved
     )
 
 
 def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
     """Lengths in thousandths; the smallest can still be seen."""
-    found = [(kind, int(counts.get(name) or 0), word) for kind, name, word in BARS]
-    total = sum(count for _, count, _ in found) or 1
+    bars_ = [(kind, int(counts.get(name) or 0), word) for kind, name, word in BARS]
+    total = sum(count for _, count, _ in bars_) or 1
     drawn, x = [], 0
-    for kind, count, word in found:
+    for kind, count, word in bars_:
         if count or kind == "same":
             width = max(round(960 * count / total), 12 if count else 0)
             drawn.append(Bar(kind, x, width, words.number(count), str(word)))
@@ -111,11 +111,11 @@ def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
     return tuple(drawn)
 
 
-def _note(there: BackendState, *, whole: bool) -> Note | None:
-    if not there.row.error:
+def _note(backend_state: BackendState, *, whole: bool) -> Note | None:
+    if not backend_state.row.error:
         return None
-    values = {"system": there.system, "error": there.row.error[:300]}
-    answer = gettext("%(system)s answered: %(error)s") % values if whole else troubled(there)
+    values = {"system": backend_state.system, "error": backend_state.row.error[:300]}
+    answer = gettext("%(system)s answered: %(error)s") % values if whole else troubled(backend_state)
     return Note("bad", answer, gettext("Decisions are kept and applied when it works again."))
 
 
@@ -135,9 +135,9 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
     inside = about([place.node.id])
     rows = BackendFinding.objects.filter(inside, backend=there.row)
     whole = there.row.catalog_id in operations.operated(place.actor, _catalogs(place.node, there.row))
-    told = [there.row.pk] if whole else []
+    ids = [there.row.pk] if whole else []
     differs = board(
-        rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=told, by=place.actor
+        rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=ids, by=place.actor
     )
     words_ = (
         gettext("Nothing differs on %(name)s") % {"name": place.node.name}
@@ -155,7 +155,7 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
             )
         ),
         "decided": (
-            decided(ForeignOrder.objects.filter(inside, backend=there.row), whole=told)
+            decided(ForeignOrder.objects.filter(inside, backend=there.row), whole=ids)
             if place.may_look
             else []
         ),
@@ -182,8 +182,8 @@ def backend_list(request: Request) -> HttpResponse:
     """Every backend of a catalog the viewer may see."""
     asker = asker_of(request)
     realms = realms_of(asker)
-    found = visible_backends(asker, realms)
-    backends, owned, whole = found.lines, found.numbers, found.operated
+    visible_rows = visible_backends(asker, realms)
+    backends, owned, whole = visible_rows.lines, visible_rows.numbers, visible_rows.operated
     inside = _inside(asker, realms)
     rows = BackendFinding.objects.filter(inside, backend__in=owned)
     differs = board(
@@ -204,7 +204,7 @@ def backend_list(request: Request) -> HttpResponse:
                 gettext("Everything that you own or may grant matches."),
                 drawn=False,
             ),
-            list(zip(found.numbers, (line.name for line in backends), strict=True)),
+            list(zip(visible_rows.numbers, (line.name for line in backends), strict=True)),
         ),
         "decided": decided(orders, whole=whole),
         "options": ShownList.of(request, LIST).options(),
@@ -226,10 +226,10 @@ class Visible:
 
 def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
     """Those of catalogs the viewer may see, in these realms."""
-    found = list(Backend.objects.filter(realm__in=[realm.realm_id for realm in realms]).order_by("pk"))
-    places = nodes({row.catalog_id for row in found})
+    backends = list(Backend.objects.filter(realm__in=[realm.realm_id for realm in realms]).order_by("pk"))
+    places = nodes({row.catalog_id for row in backends})
     by_realm = {realm.realm_id: realm for realm in realms}
-    seen = [row for row in found if row.catalog_id in places]
+    seen = [row for row in backends if row.catalog_id in places]
     seen = [row for row in seen if _may_see(asker, by_realm, places[row.catalog_id])]
     numbers = [row.pk for row in seen]
     waiting, stuck = waiting_for(numbers), stuck_in(numbers)

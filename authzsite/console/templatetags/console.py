@@ -75,14 +75,14 @@ def dates_for(context: dict[str, Any], id: str, way: str, name: str = "") -> dic
     presets = list(WAYS[way]())
     if not name:
         return {"id": id, "presets": presets}
-    asked = context["request"].GET
-    rest = [(key, value) for key, value in asked.items() if key not in (name, "before", "after")]
+    query = context["request"].GET
+    rest = [(key, value) for key, value in query.items() if key not in (name, "before", "after")]
     links = [
         {
-            "label": one.label,
-            "url": f"?{urlencode([*rest, (name, one.value)])}",
-            "current": asked.get(name) == one.value,
+            "label": preset.label,
+            "url": f"?{urlencode([*rest, (name, preset.value)])}",
+            "current": query.get(name) == preset.value,
         }
-        for one in presets
+        for preset in presets
     ]
     return {"id": id, "presets": links, "links": True}

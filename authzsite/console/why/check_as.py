@@ -96,8 +96,8 @@ class PersonsView:
         keys = list(self._listed(node, text).values_list("securable", flat=True))
         for at in range(0, len(keys), PIECE):
             some = keys[at : at + PIECE]
-            known = nodes(some)
-            yield from (known[key] for key in some if key in known)
+            by_id = nodes(some)
+            yield from (by_id[key] for key in some if key in by_id)
 
     def can(self, node: Node) -> str:
         """What they can do with an object, in words."""
@@ -114,7 +114,7 @@ class PersonsView:
         parts = [
             node for node in nodes(governed).values() if node.realm_id not in inside and node.type != "role"
         ]
-        return [*whole, *sorted(parts, key=lambda one: one.names)]
+        return [*whole, *sorted(parts, key=lambda node: node.names)]
 
 
 @reads
@@ -182,20 +182,20 @@ def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node,
     sees = eyes.sees(node)
     after = number_in(request.GET.get("after", ""))
     shown = eyes.below(node, text, after) if sees else KeysetPage([], after, 0)
-    found, csv = in_order(shown.rows), reverse("console:person_sees_csv", args=[seen.person.pk])
+    rows, csv = in_order(shown.rows), reverse("console:person_sees_csv", args=[seen.person.pk])
     count = eyes.count(node, text) if sees else 0
     name = seen.person.label
     context = {
         "path": _path(seen, eyes, node),
         "here": _line(seen, eyes, node),
         "here_id": node.id,
-        "rows": [_line(seen, eyes, item) for item in found],
+        "rows": [_line(seen, eyes, item) for item in rows],
         "asked": text,
         "count_words": _("%(name)s sees %(count)s in %(name2)s")
         % {"name": name, "count": words.count(count, "object"), "name2": node.name},
         "pager": shown.pager(
-            _("%(name)s to %(name2)s, by kind and name") % {"name": found[0].name, "name2": found[-1].name}
-            if found
+            _("%(name)s to %(name2)s, by kind and name") % {"name": rows[0].name, "name2": rows[-1].name}
+            if rows
             else "",
             lambda after: _url(node, text, after),
             csv + _url(node, text),
@@ -210,8 +210,8 @@ def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node,
 
 
 def _url(node: Node, text: str = "", after: int = 0) -> str:
-    asked = {"in": node.id, "q": text, "after": after}
-    return "?" + urlencode({name: value for name, value in asked.items() if value})
+    query = {"in": node.id, "q": text, "after": after}
+    return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
 def _path(seen: PersonAccess, eyes: PersonsView, node: Node) -> Crumbs:
@@ -224,8 +224,8 @@ def _path(seen: PersonAccess, eyes: PersonsView, node: Node) -> Crumbs:
 def _line(seen: PersonAccess, eyes: PersonsView, node: Node) -> VisibleRow:
     inside = _url(node) if dialects.get(node.kind).child_types(node.type) else ""
     face = Face("thing", terms.icon_of(node.type))
-    asked = {"who": str(seen.person), "action": main_action(node), "what": node.ref.id, "type": node.type}
-    why = f"{reverse('console:why')}?{urlencode(asked)}"
+    query = {"who": str(seen.person), "action": main_action(node), "what": node.ref.id, "type": node.type}
+    why = f"{reverse('console:why')}?{urlencode(query)}"
     return VisibleRow(
         Who(node.name, face, terms.kind_of(node.type), inside),
         eyes.can(node),

@@ -90,8 +90,8 @@ class Comparing:
         """Who shares a group or role with them first, then who has it by what can be given, then by name."""
         person, root = self.speak.person, next(iter(self.place.node.above()), self.place.node)
         near = {row.pk for row in peers.of(person, root)}
-        known = self.circle.people().filter(pk__in=self.map.people.keys() - {person.pk})
-        able = [self.map.people[pk] for pk in known.values_list("pk", flat=True) if self._can(pk)]
+        others = self.circle.people().filter(pk__in=self.map.people.keys() - {person.pk})
+        able = [self.map.people[pk] for pk in others.values_list("pk", flat=True) if self._can(pk)]
         return min(
             able,
             key=lambda row: (row.pk not in near, self._owns(row), row.kind != person.kind, row.label),
@@ -159,8 +159,8 @@ class Comparing:
             return _("The denial has to be lifted first: %(parts)s.") % {"parts": parts}
         if not givers:
             return _("The smallest access to ask for: %(parts)s.") % {"parts": parts}
-        told = {"parts": parts, "givers": givers}
-        return _("The smallest access to ask for: %(parts)s. Ask %(givers)s.") % told
+        values = {"parts": parts, "givers": givers}
+        return _("The smallest access to ask for: %(parts)s. Ask %(givers)s.") % values
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,11 @@ class TwoPeople:
         now = self.refused.slice.since
         mine = [rule for rule in self.refused.slice.rules if rule.holds_at(now)]
         if first is not None:
-            return any((one.kind, one.key) == (first.kind, first.key) for rule in mine for one in rule.via)
+            return any(
+                (station.kind, station.key) == (first.kind, first.key)
+                for rule in mine
+                for station in rule.via
+            )
         had = set(map(_right, mine))
         return all(_right(rule) in had for rule in rules)
 
@@ -219,19 +223,19 @@ class TwoPeople:
 
     def _gives(self, rule: Rule) -> str:
         type_, name = terms.level_of(self.speak.place, rule.object)
-        told = {"type": terms.type_of(type_) if type_ else "", "name": name or rule.object}
+        values = {"type": terms.type_of(type_) if type_ else "", "name": name or rule.object}
         if rule.privilege == OWNER:
-            return _("owner of %(type)s %(name)s") % told
+            return _("owner of %(type)s %(name)s") % values
         label = terms.right(rule.privilege, type_, self.speak.place.kind)
         if rule.privilege.startswith("USE_"):
             return f"{label} {name}"
-        return _("%(label)s on %(type)s %(name)s") % {"label": label, **told}
+        return _("%(label)s on %(type)s %(name)s") % {"label": label, **values}
 
     def _denied(self) -> Iterable[ComparedRow]:
         for lack in self.no.missing:
             if lack.kind == "denied":
-                here = self._is_denied(lack)
-                can = Mark("deny", _("Denied")) if here else Mark("na", _("Not denied"))
+                is_denied = self._is_denied(lack)
+                can = Mark("deny", _("Denied")) if is_denied else Mark("na", _("Not denied"))
                 text = self.speak.line(lack).text
                 yield ComparedRow(_("A denial"), text, Mark("deny", _("Denied")), can)
 

@@ -81,8 +81,8 @@ class DrawnPath:
         return "bad" if self.denies else "on" if self.lit else ""
 
     def station(self, kind: str) -> Any:
-        found = (item for item in self.rules[0].via if item.kind == kind)
-        return next((item for item in found if not is_personal(item.name)), None)
+        stations = (item for item in self.rules[0].via if item.kind == kind)
+        return next((item for item in stations if not is_personal(item.name)), None)
 
     @property
     def rights(self) -> str:
@@ -104,7 +104,7 @@ def draw(reach: PagedReach) -> Picture | None:
     return Picture(
         _("Paths of %(name)s to %(part)s")
         % {"name": name, "part": reach.picked.node.ref.full_name or reach.picked.node.name},
-        " ".join(_told(way, reach) for way in ways),
+        " ".join(_way_text(way, reach) for way in ways),
         tuple(sheet.boxes.values()),
         tuple(sorted(set(sheet.lines), key=lambda line: (line.look != "", line.look == "on", line.d))),
         max(1, len(ways)) * STEP + 30,
@@ -117,15 +117,15 @@ def _ways(reach: PagedReach, picked: Reached) -> list[DrawnPath]:
     answer = ask.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
     above = [reach.by_number[key] for key in node.lineage if key in reach.by_number]
-    found = [way for item in (*above, *_others(reach, above)) for way in _split(item, because)]
-    return sorted(found, key=lambda way: (not way.lit, not _about(way, node.lineage), not way.denies))
+    ways = [way for item in (*above, *_others(reach, above)) for way in _split(item, because)]
+    return sorted(ways, key=lambda way: (not way.lit, not _about(way, node.lineage), not way.denies))
 
 
 def _others(reach: PagedReach, above: Sequence[Reached]) -> Iterable[Reached]:
     """As many of the rest as there is room for, those with a denial first."""
-    taken = {item.node.id for item in above}
-    rest = (item for item in reach.by_number.values() if item.node.id not in taken)
-    return nsmallest(WAYS, rest, key=lambda one: not one.denied)
+    drawn = {item.node.id for item in above}
+    rest = (item for item in reach.by_number.values() if item.node.id not in drawn)
+    return nsmallest(WAYS, rest, key=lambda way: not way.denied)
 
 
 def _about(way: DrawnPath, lineage: Sequence[int]) -> bool:
@@ -142,7 +142,7 @@ def _split(reached: Reached, because: set[Any]) -> list[DrawnPath]:
     ]
 
 
-def _told(way: DrawnPath, reach: PagedReach) -> str:
+def _way_text(way: DrawnPath, reach: PagedReach) -> str:
     group, role = way.station("group"), way.station("role")
     via = [_("group %(key)s") % {"key": reach.groups.get(group.key, group.name)}] if group else []
     via += [_("role %(name)s") % {"name": role.name}] if role else []
@@ -184,9 +184,9 @@ class _Sheet:
         stopped = way.reached.denied and not way.reached.can
         small = _("has no access") if stopped else self._object_words(way)
         chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * stopped or passed))
-        for at, (one, other) in enumerate(pairwise(chain)):
+        for at, (lower, other) in enumerate(pairwise(chain)):
             denied = way.denies and at >= len(chain) - 3
-            self.lines.append(_line(one, other, "bad" if denied else passed))
+            self.lines.append(_line(lower, other, "bad" if denied else passed))
 
     def _object_words(self, way: DrawnPath) -> str:
         if not way.reached.can:

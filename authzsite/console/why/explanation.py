@@ -84,11 +84,11 @@ class Words:
             return values[part.kind]
         if part.denied:
             return _("%(label)s is denied on %(where)s") % {"label": _(part.label), "where": where}
-        known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
+        words_ = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
         return (
-            f"{known} {part.name}"
+            f"{words_} {part.name}"
             if _uses(part.privilege)
-            else _("%(known)s on %(where)s") % {"known": known, "where": where}
+            else _("%(known)s on %(where)s") % {"known": words_, "where": where}
         )
 
     def _note(self, part: Node) -> str:
@@ -117,11 +117,11 @@ class Words:
         for atom in reversed(atoms):
             if atom.object in self.owners:
                 owned.setdefault(self.owners[atom.object].label, []).append(atom.name)
-        told = (
+        sentences = (
             _("%(who)s owns %(what)s") % {"who": who, "what": words.listed(what)}
             for who, what in owned.items()
         )
-        return "; ".join(told) or _("no owner of its own")
+        return "; ".join(sentences) or _("no owner of its own")
 
     # The ways out of a no
 
@@ -202,12 +202,12 @@ class Words:
 
     def givers(self, lacks: Sequence[Lack]) -> list[Principal]:
         """Who owns what is lacking, or the nearest above it: who can give it."""
-        found: dict[int, Principal] = {}
+        principals: dict[int, Principal] = {}
         for lack in lacks:
             owner = self._owner_at(lack.object)
             if owner:
-                found[owner.pk] = owner
-        return list(found.values())
+                principals[owner.pk] = owner
+        return list(principals.values())
 
     def _owner_at(self, key: Key) -> Principal | None:
         lineage = self.place.lineage

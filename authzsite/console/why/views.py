@@ -84,8 +84,10 @@ class Question:
     @property
     def full(self) -> str:
         """The name with its realm, where there is but one that can be meant."""
-        here = [realm.name for realm in self.realms]
-        return f"{here[0]}/{self.what}" if len(here) == 1 and "/" not in self.what else self.what
+        realm_names = [realm.name for realm in self.realms]
+        return (
+            f"{realm_names[0]}/{self.what}" if len(realm_names) == 1 and "/" not in self.what else self.what
+        )
 
     @cached_property
     def circle(self) -> VisiblePrincipals:
@@ -136,66 +138,68 @@ class Question:
 def why_page(request: Request) -> HttpResponse:
     """The question, and its answer when there is one."""
     asker = asker_of(request)
-    asked = Question(
+    question = Question(
         asker,
         who=request.GET.get("who", "").strip()[:300],
         action=request.GET.get("action", "").strip()[:64] or "read",
         what=request.GET.get("what", "").strip()[:1500],
         type=request.GET.get("type", "")[:24],
     )
-    found = asked.answered() if asked.what else None
-    if "what" in request.GET and not asked.what:
-        asked.problems["what"] = _("Enter an object, or a part of its name.")
-    answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
-    known = _known(found[0].node.type) if found else [(code, _(word)) for code, word in USUAL]
-    node = found[0].node if found else None
+    explanation = question.answered() if question.what else None
+    if "what" in request.GET and not question.what:
+        question.problems["what"] = _("Enter an object, or a part of its name.")
+    answer = _answer(question, *explanation, request) if explanation else _unanswered(question, request)
+    actions = _known(explanation[0].node.type) if explanation else [(code, _(word)) for code, word in USUAL]
+    node = explanation[0].node if explanation else None
     context = {
         "heading": _("Why"),
         "lead": _("Who can do what, and why. Pipelines and backends get the same answer."),
-        "asked": asked,
-        "who": _who_words(asked),
-        "problems": asked.problems,
-        "actions_known": known,
-        "people": _people(asked),
+        "asked": question,
+        "who": _who_words(question),
+        "problems": question.problems,
+        "actions_known": actions,
+        "people": _people(question),
         **answer,
     }
-    realm = node.realm if node else asked.realms[0].name if len(asked.realms) == 1 else ""
-    revision = found[0].slice.revision if found else revision_now()
+    realm = node.realm if node else question.realms[0].name if len(question.realms) == 1 else ""
+    revision = explanation[0].slice.revision if explanation else revision_now()
     return page(request, "console/why/why.html", context, section="why", realm=realm, revision=revision)
 
 
-def _who_words(asked: Question) -> str:
+def _who_words(question: Question) -> str:
     """The person as the field shows them: a user by the bare name."""
-    person = asked.person
+    person = question.person
     if person is None:
-        return asked.who
+        return question.who
     return person.name if person.kind == "user" else str(person)
 
 
-def _people(asked: Question) -> list[tuple[str, str]]:
+def _people(question: Question) -> list[tuple[str, str]]:
     """Names to choose from, for those who may look people up."""
-    if not asked.circle.gives_access:
-        return [(str(asked.asker), asked.asker.label)]
-    rows = {row.pk: row for realm in asked.realms for row in admitted(realm)[:50]}
+    if not question.circle.gives_access:
+        return [(str(question.asker), question.asker.label)]
+    rows = {row.pk: row for realm in question.realms for row in admitted(realm)[:50]}
     return [(str(row), row.label) for row in rows.values()]
 
 
-def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
+def _unanswered(question: Question, request: Request) -> dict[str, Any]:
     """About the viewer there is an answer even where nothing may be seen; it names what programs get."""
-    if asked.what and not asked.places and asked.person == asked.asker:
-        told = hidden_object.answer(asked.asker, asked.action, asked.full, asked.type, request)
-        if told:
-            asked.problems.pop("what", None)
-            return told
-    return _open(asked)
+    if question.what and not question.places and question.person == question.asker:
+        context = hidden_object.answer(question.asker, question.action, question.full, question.type, request)
+        if context:
+            question.problems.pop("what", None)
+            return context
+    return _open(question)
 
 
-def _open(asked: Question) -> dict[str, Any]:
-    if len(asked.places) > 1 and asked.what:
-        choices = [{"label": terms.kind_of(node.type), "url": _url(asked, node)} for node in asked.places]
+def _open(question: Question) -> dict[str, Any]:
+    if len(question.places) > 1 and question.what:
+        choices = [
+            {"label": terms.kind_of(node.type), "url": _url(question, node)} for node in question.places
+        ]
         return {"choices": choices, "choices_words": _("Several objects have this name. Which one:")}
-    if asked.problems:
-        like = _like(asked)
+    if question.problems:
+        like = _like(question)
         return {
             "empty": Empty(
                 _("No answer yet"),
@@ -203,7 +207,7 @@ def _open(asked: Question) -> dict[str, Any]:
                 drawn=False,
                 level=2,
             ),
-            "choices": [{"label": node.ref.full_name, "url": _url(asked, node)} for node in like],
+            "choices": [{"label": node.ref.full_name, "url": _url(question, node)} for node in like],
             "choices_words": _("Names like it:"),
         }
     return {
@@ -215,26 +219,28 @@ def _open(asked: Question) -> dict[str, Any]:
     }
 
 
-def _like(asked: Question) -> list[Node]:
+def _like(question: Question) -> list[Node]:
     """What else the viewer may see by a part of the name that was asked."""
-    if not asked.what or asked.places:
+    if not question.what or question.places:
         return []
-    return [node for node, _after in Sought(asked.circle, asked.what.rpartition("/")[2]).objects(LIKE)]
+    return [node for node, _after in Sought(question.circle, question.what.rpartition("/")[2]).objects(LIKE)]
 
 
-def _url(asked: Question, node: Node) -> str:
-    return "?" + urlencode({"who": asked.who, "action": asked.action, "what": node.ref.id, "type": node.type})
+def _url(question: Question, node: Node) -> str:
+    return "?" + urlencode(
+        {"who": question.who, "action": question.action, "what": node.ref.id, "type": node.type}
+    )
 
 
 def _known(type_: str) -> list[tuple[str, str]]:
     """What can be asked about a kind of object, each thing once."""
-    law, seen, known = dialects.get("gravitino"), set(), []
+    law, seen, actions = dialects.get("gravitino"), set(), []
     for name in law.actions_for(type_):
         operation = law.action(type_, name)
         if operation not in seen:
             seen.add(operation)
-            known.append((name, terms.action(name, type_)))
-    return known
+            actions.append((name, terms.action(name, type_)))
+    return actions
 
 
 def verb(action: str, node: Node) -> str:
@@ -248,9 +254,9 @@ def verb(action: str, node: Node) -> str:
     return action if "." not in action else _("do %(action)s on") % {"action": action}
 
 
-def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Request) -> dict[str, Any]:
+def _answer(question: Question, place: ObjectAccess, person: Principal, request: Request) -> dict[str, Any]:
     node = place.node
-    answer = decisions_ask.ask(person, asked.action, node)
+    answer = decisions_ask.ask(person, question.action, node)
     explanation = answer.explained()
     if person != place.asker:
         access_log.looked(place.asker, f"why {answer.operation}", node, via="console")
@@ -265,21 +271,21 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
     revision, moment = words.number(answer.decision.revision), words.moment(place.now, within=True)
     when = _("Answered at revision %(revision)s, %(moment)s.") % {"revision": revision, "moment": moment}
-    values = {"person": person.label, "verb": verb(asked.action, node), "name": name}
+    values = {"person": person.label, "verb": verb(question.action, node), "name": name}
     heading = (
         _("%(person)s can %(verb)s %(name)s") % values
         if answer
         else _("%(person)s cannot %(verb)s %(name)s") % values
     )
     tree = speak.tree(
-        explanation, f"{terms.action(asked.action, node.type)} {terms.type_of(node.type)} {node.name}"
+        explanation, f"{terms.action(question.action, node.type)} {terms.type_of(node.type)} {node.name}"
     )
-    beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
-    if not answer and asked.may_know_others(place):
+    beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, question.action)
+    if not answer and question.may_know_others(place):
         beside["comparable"] = True
         if "with" in request.GET:
             access_log.looked(place.asker, f"why {answer.operation}", node, via="console")
-            comparing = Comparing(place, asked.circle, answer, speak)
+            comparing = Comparing(place, question.circle, answer, speak)
             beside["comparison"] = comparing.compared_with(request.GET["with"].strip()[:300])
     return {
         "verdict": Verdict(mark, heading, f"{verdict_text(explanation, speak)} {when}"),
@@ -368,8 +374,8 @@ def _around(case: Case) -> Case:
 
 
 def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:
-    asked = [("who", str(person)), *(("may", code) for code in codes)]
-    return f"{reverse('console:grant', args=[node.id])}?{urlencode(asked)}"
+    query = [("who", str(person)), *(("may", code) for code in codes)]
+    return f"{reverse('console:grant', args=[node.id])}?{urlencode(query)}"
 
 
 def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str:

@@ -23,10 +23,10 @@ class Command(OperatorCommand):
     def run(self, *, realm: str, role: str, holders: list[str], remove: bool, **_: Any) -> None:
         named = [principal(text) for text in holders]
         root = realm_root(realm)
-        found = find(ObjectRef("role", root.name, (role,)))
-        if found is None:
+        node = find(ObjectRef("role", root.name, (role,)))
+        if node is None:
             raise NotFound(f"there is no role `{role}` in {realm}")
         act = roles.unassign if remove else roles.assign
         for item in named:
-            act(found, item, by=self.by, authority=self.authority)
+            act(node, item, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {role}: {', '.join(holders)}")

@@ -26,7 +26,7 @@ class Command(OperatorCommand):
         root = realm_root(realm)
         patterns.law_of(root)
         try:
-            said = run(text_of(words), Instance(root, by=self.by))
+            output = run(text_of(words), Instance(root, by=self.by))
         except BadCommand as problem:
             self.fail(str(problem), code=2)
-        self.stdout.write(said)
+        self.stdout.write(output)

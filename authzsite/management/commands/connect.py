@@ -30,19 +30,19 @@ class Command(OperatorCommand):
         )
 
     def run(self, *, place: str, kind: str, url: str, mode: str, share: str, **_: Any) -> None:
-        known = kinds.get(kind)
+        kind_ = kinds.get(kind)
         realm, slash, catalog = place.partition("/")
         is_catalog, whole = bool(realm and slash and catalog), bool(realm and not slash)
-        if not (whole if known.whole_realm else is_catalog):
-            raise BadName(f"`{place}` is no {'REALM' if known.whole_realm else 'REALM/CATALOG'}")
+        if not (whole if kind_.whole_realm else is_catalog):
+            raise BadName(f"`{place}` is no {'REALM' if kind_.whole_realm else 'REALM/CATALOG'}")
         real_url = filled_in(url)
-        check_allowed(known, real_url)
+        check_allowed(kind_, real_url)
         root = realm_root(realm)
-        found = tried(kind, real_url, realm=realm, beside_us=bool(share))
-        if not found.reached:
-            problems = "; ".join(finding.text for finding in found.findings)
+        trial = tried(kind, real_url, realm=realm, beside_us=bool(share))
+        if not trial.reached:
+            problems = "; ".join(finding.text for finding in trial.findings)
             self.fail(f"nothing is connected: {problems}", code=1)
-        for finding in found.findings:
+        for finding in trial.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
         row = registration.connect(
             root,
@@ -52,7 +52,7 @@ class Command(OperatorCommand):
             policy=mode,
             by=self.by,
             authority=self.authority,
-            source=found.source,
+            source=trial.source,
             shared=bool(share),
             reason=share,
         )

@@ -27,29 +27,29 @@ class Command(OperatorCommand):
     )
 
     def run(self, **_: Any) -> None:
-        there, now = shop.ensure(), timezone.now()
+        ensured, now = shop.ensure(), timezone.now()
         is_new = realm_named(world.REALM) is None and not Change.objects.exists()
         with six_months.beginning(now) if is_new else nullcontext():
             world.accounts({item.user: item.password for item in passwords.load(settings.VAR).console})
             place = world.realm()
-            row = world.connection(place, there.url_for())
+            row = world.connection(place, ensured.url_for())
             catalog = node(row.catalog_id)
             if catalog is None:
                 self.fail("catalog shop could not be made")
             with opened(row, catalog) as source:
                 seen = source.observe()
-            found = discover(catalog, seen, by=self.by, authority=self.authority)
+            result = discover(catalog, seen, by=self.by, authority=self.authority)
             world.access(place)
-            lake.ensure(place, settings.VAR, there.superuser_url)
+            lake.ensure(place, settings.VAR, ensured.superuser_url)
         if is_new:
-            SixMonths(place, row, there.superuser_url, now).live(happened.STEPS)
+            SixMonths(place, row, ensured.superuser_url, now).live(happened.STEPS)
         world.questions(place)
         world.report_uses(place)
         report = worker.now(row)
         if is_new:
             self._find_hints()
         self.stdout.write(
-            f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "
+            f"demo: {result.added} objects read from the shop, {report.applied} steps applied, "
             f"{report.foreign} grants made by others left as they are"
         )
 

@@ -41,14 +41,14 @@ class Command(OperatorCommand):
 
     def run(self, *, user: str, job: str, url: str, **_: Any) -> None:
         try:
-            there = shop.ensure(settings.VAR).url_for(user)
+            shop_url = shop.ensure(settings.VAR).url_for(user)
         except (CannotStart, ValueError) as failed:
             self.fail(str(failed))
         environment = {
             **os.environ,
             "LAKEWARDEN_URL": url,
             "LAKEWARDEN_TOKEN": token_of(user),
-            "SHOP_URL": there,
+            "SHOP_URL": shop_url,
             "LAKE": str(settings.VAR / lake.CATALOG),
             "SPARK_MASTER": settings.SPARK_MASTER,
         }

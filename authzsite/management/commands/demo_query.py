@@ -28,8 +28,8 @@ class Command(BaseCommand):
         try:
             self.ask(shop.ensure(settings.VAR).url_for(user), query)
         except psycopg.Error as refused:
-            if said := refused.diag.message_primary:
-                self.refuse(f"{user}: {said} ({refused.sqlstate})")
+            if message := refused.diag.message_primary:
+                self.refuse(f"{user}: {message} ({refused.sqlstate})")
             # a login that is refused has no such message, but a text of several lines
             last = str(refused).split("FATAL:")[-1].strip()
             self.refuse(f"{user}: {last.splitlines()[0]}")
@@ -38,14 +38,14 @@ class Command(BaseCommand):
 
     def ask(self, url: str, query: str) -> None:
         with psycopg.connect(url, options="-c statement_timeout=10s") as connection:
-            asked = connection.execute(query.encode())
-            if asked.description is None:
-                self.stdout.write(asked.statusmessage or "done")
+            result = connection.execute(query.encode())
+            if result.description is None:
+                self.stdout.write(result.statusmessage or "done")
                 return
-            names = [column.name for column in asked.description]
-            rows = [[_cell(value) for value in row] for row in asked.fetchmany(MOST_ROWS)]
+            names = [column.name for column in result.description]
+            rows = [[_cell(value) for value in row] for row in result.fetchmany(MOST_ROWS)]
             self.stdout.write(_table(names, rows))
-            self.stdout.write(_count(len(rows), asked.rowcount))
+            self.stdout.write(_count(len(rows), result.rowcount))
 
     def refuse(self, line: str) -> None:
         self.stderr.write(line)
@@ -67,6 +67,6 @@ def _cell(value: object) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
-def _count(shown: int, found: int) -> str:
-    rows = "1 row" if found == 1 else f"{found} rows"
-    return rows if shown == found else f"the first {shown} of {rows}"
+def _count(shown: int, count: int) -> str:
+    rows = "1 row" if count == 1 else f"{count} rows"
+    return rows if shown == count else f"the first {shown} of {rows}"

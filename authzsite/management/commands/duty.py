@@ -40,7 +40,7 @@ class Command(OperatorCommand):
         path = split_name(name)
         law = dialects.get(root.kind)
         types = [type_ for type_ in law.types if law.type_path(type_, len(path))]
-        found = [node for type_ in types if (node := find(ObjectRef(type_, realm, path)))]
-        if not found:
+        nodes = [node for type_ in types if (node := find(ObjectRef(type_, realm, path)))]
+        if not nodes:
             raise NotFound(f"there is no object `{place}`")
-        return found[0]
+        return nodes[0]

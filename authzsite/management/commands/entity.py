@@ -39,7 +39,7 @@ class Command(OperatorCommand):
             named = [patterns.named(root, text) for text in entities]
         except Invalid as problem:
             self.fail(str(problem), code=2)
-        troubles = [text for item in named for text in self._one(root, action, item, by, principal)]
+        troubles = [text for item in named for text in self._carry_out(root, action, item, by, principal)]
         for text in troubles:
             self.stderr.write(text.replace("\n", " "))
         if troubles:
@@ -48,7 +48,7 @@ class Command(OperatorCommand):
     def _actor(self, acting: str | None) -> Actor:
         return self.by if acting is None else Actor(principal(acting), self.by.via)
 
-    def _one(self, root: Node, action: str, entity: Authorizable, by: Actor, owner: str) -> list[str]:
+    def _carry_out(self, root: Node, action: str, entity: Authorizable, by: Actor, owner: str) -> list[str]:
         """What went wrong with one entity; the others are still done."""
         try:
             if action == "delete" and entity.is_pattern:

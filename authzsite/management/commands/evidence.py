@@ -44,15 +44,17 @@ class Command(OperatorCommand):
         question = Question(node, past, somebody, options["sample"], options["seed"])
         try:
             with out.open("wb") as file:
-                found = evidence.write(file, question, name=out.name)
+                evidence_ = evidence.write(file, question, name=out.name)
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
-        self.stdout.write(f"{out}: {found.population['listed']} people, {len(found.changes)} changes proved")
+        self.stdout.write(
+            f"{out}: {evidence_.population['listed']} people, {len(evidence_.changes)} changes proved"
+        )
 
 
 def moment(text: str) -> datetime:
     """A time with a zone, or UTC; a day means all of it."""
-    found = moment_in(text, whole=True)
-    if found is None:
+    moment_ = moment_in(text, whole=True)
+    if moment_ is None:
         raise ArgumentTypeError(f"{text!r} is no time; write 2026-01-31 or 2026-01-31T12:00:00Z")
-    return found
+    return moment_

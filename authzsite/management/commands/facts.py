@@ -80,11 +80,11 @@ class Command(OperatorCommand):
 
     def _seal_first(self) -> int:
         self._read_the_record()
-        found = seals.seal_what_is_told()
-        for line in found.wrong:
+        sealed = seals.seal_what_is_told()
+        for line in sealed.wrong:
             self.stdout.write(line)
-        self.stdout.write(f"{found.sealed} facts sealed; {len(found.wrong)} the record does not bear out")
-        return len(found.wrong)
+        self.stdout.write(f"{sealed.sealed} facts sealed; {len(sealed.wrong)} the record does not bear out")
+        return len(sealed.wrong)
 
     def _read_the_record(self) -> None:
         """A fact is what the record says only where nobody wrote into the record."""

@@ -62,13 +62,13 @@ class Command(OperatorCommand):
 
 def line_of(row: PipelineRun, node: Node | None) -> dict[str, Any]:
     """The public answer about one run."""
-    taken = (row.ended - row.started).total_seconds() if row.ended and row.started else 0.0
+    seconds = (row.ended - row.started).total_seconds() if row.ended and row.started else 0.0
     return {
         "pipeline": row.name,
         "realm": node.realm if node else None,
         "revision": row.revision,
         "state": row.state,
-        "seconds": round(taken, 1),
+        "seconds": round(seconds, 1),
         "master": row.master,
         "folder": row.folder,
         **({"trouble": row.trouble} if row.trouble else {}),

@@ -27,12 +27,16 @@ class Command(OperatorCommand):
         export.add_argument(
             "--without-objects", action="store_true", help="only objects with access of their own"
         )
-        taken = deeds.add_parser("import", help="access of another system as a policy file, with a report")
-        taken.add_argument("source", choices=imports.SOURCES)
-        taken.add_argument("file", metavar="FILE", type=Path)
-        taken.add_argument("--realm", required=True)
-        taken.add_argument("--catalog", default="", help="where schemas stand, if the source has no catalogs")
-        taken.add_argument("--out", metavar="FILE", type=Path, required=True)
+        importing = deeds.add_parser(
+            "import", help="access of another system as a policy file, with a report"
+        )
+        importing.add_argument("source", choices=imports.SOURCES)
+        importing.add_argument("file", metavar="FILE", type=Path)
+        importing.add_argument("--realm", required=True)
+        importing.add_argument(
+            "--catalog", default="", help="where schemas stand, if the source has no catalogs"
+        )
+        importing.add_argument("--out", metavar="FILE", type=Path, required=True)
         plan = deeds.add_parser("plan", help="what a file would change; nothing is written")
         plan.add_argument("file", metavar="FILE", type=Path)
         plan.add_argument("--replay", metavar="DAYS", type=int, help="also which uses would be refused")
@@ -94,10 +98,10 @@ class Command(OperatorCommand):
             out.write_text(draft.text())
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
-        for one in draft.left_out:
-            self.stdout.write(f"LEFT OUT {one.what}: {one.why}")
-        for one in draft.added:
-            self.stdout.write(f"added {one.what}: {one.why}")
+        for problem in draft.left_out:
+            self.stdout.write(f"LEFT OUT {problem.what}: {problem.why}")
+        for problem in draft.added:
+            self.stdout.write(f"added {problem.what}: {problem.why}")
         self.stdout.write(f"{len(draft.left_out)} left out, {len(draft.added)} added")
 
     def _replay(self, effects: Effects) -> None:

@@ -68,8 +68,8 @@ class Command(OperatorCommand):
 
 def _in_words(end: LogEnd) -> str:
     log = WORDS[checkpoints.CHANGES if end.log == checkpoints.CHANGES else checkpoints.ACCESS]
-    told = f"the {log} ends at {end.entries}, was signed until {end.signed}"
+    text = f"the {log} ends at {end.entries}, was signed until {end.signed}"
     if not end.gone:
-        return f"{told}: nothing that was signed is lost"
+        return f"{text}: nothing that was signed is lost"
     sizes = ", ".join(str(size) for size, _ in end.gone[:20])
-    return f"{told}: lost is what followed {end.copy_ended}, with the checkpoints at {sizes}"
+    return f"{text}: lost is what followed {end.copy_ended}, with the checkpoints at {sizes}"

@@ -36,8 +36,8 @@ class Command(OperatorCommand):
         for review in rows:
             counts = worklist.counts(review)
             due = timezone.localtime(review.due).date().isoformat()
-            told = f"{counts['all']} rows, {counts['open']} open, {counts['state_proved']} proved"
-            self.stdout.write(f"{review.pk}  {review.state}  due {due}  {told}  {review.title}")
+            summary = f"{counts['all']} rows, {counts['open']} open, {counts['state_proved']} proved"
+            self.stdout.write(f"{review.pk}  {review.state}  due {due}  {summary}  {review.title}")
 
     def _evidence(self, number: int, out: Path) -> None:
         review = Review.objects.filter(pk=number).first()
@@ -45,7 +45,9 @@ class Command(OperatorCommand):
             raise NotFound(f"there is no review {number}")
         try:
             with out.open("wb") as file:
-                found = review_evidence.write(file, review, name=out.name)
+                evidence = review_evidence.write(file, review, name=out.name)
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
-        self.stdout.write(f"{out}: {review.counts.get('rows', 0)} rows, {len(found.changes)} changes proved")
+        self.stdout.write(
+            f"{out}: {review.counts.get('rows', 0)} rows, {len(evidence.changes)} changes proved"
+        )

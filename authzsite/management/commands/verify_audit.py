@@ -37,14 +37,14 @@ class Command(OperatorCommand):
             self.fail(f"broken: {verdict.broken}")
         read = [(verdict.changes, "change"), (verdict.events, "event"), (verdict.looks, "access record")]
         read.append((verdict.signed, "checkpoint"))
-        told = ", ".join(_count(many, one) for many, one in [*read, *[(verdict.facts, "fact")] * facts])
+        summary = ", ".join(_count(many, noun) for many, noun in [*read, *[(verdict.facts, "fact")] * facts])
         if verdict.differences:
             self.stderr.write(
                 f"differs: {_count(verdict.differences, 'difference')} between the record and the tables\n"
                 + "\n".join([*verdict.differing, *verdict.lost])
             )
             sys.exit(1)
-        self.stdout.write("\n".join([f"whole: {told}", *verdict.lost]))
+        self.stdout.write("\n".join([f"whole: {summary}", *verdict.lost]))
 
     def _text(self, file: Path | None) -> str:
         try:
@@ -53,5 +53,5 @@ class Command(OperatorCommand):
             self.fail(f"{file}: {error}", code=2)
 
 
-def _count(many: int, one: str) -> str:
-    return f"{many} {one if many == 1 else one + 's'}"
+def _count(many: int, noun: str) -> str:
+    return f"{many} {noun if many == 1 else noun + 's'}"

@@ -55,10 +55,10 @@ class Bundle:
 
 
 def _read(name: str) -> bytes:
-    found = finders.find(name)
-    if not isinstance(found, str):
+    path = finders.find(name)
+    if not isinstance(path, str):
         raise FileNotFoundError(name)
-    return Path(found).read_bytes()
+    return Path(path).read_bytes()
 
 
 def _content(name: str) -> bytes:
@@ -96,15 +96,15 @@ def serve_bundles(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Ca
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         path = request.path_info
-        asked = NAMED.fullmatch(path.removeprefix(settings.STATIC_URL)) if path != "/" else None
-        name = f"{asked['stem']}.{asked['kind']}" if asked else ""
-        if asked is None or name not in TYPES or request.method not in ("GET", "HEAD"):
+        match = NAMED.fullmatch(path.removeprefix(settings.STATIC_URL)) if path != "/" else None
+        name = f"{match['stem']}.{match['kind']}" if match else ""
+        if match is None or name not in TYPES or request.method not in ("GET", "HEAD"):
             return get_response(request)
         # the file as it is now, also under the name of another release, which is then not kept
         file = bundle(name)
         zipped = "gzip" in request.headers.get("Accept-Encoding", "")
         response = HttpResponse(file.compressed if zipped else file.content, content_type=TYPES[name])
-        response["Cache-Control"] = FOR_EVER if asked["digest"] == file.digest else "no-store"
+        response["Cache-Control"] = FOR_EVER if match["digest"] == file.digest else "no-store"
         if zipped:
             response["Content-Encoding"] = "gzip"
         patch_vary_headers(response, ("Accept-Encoding",))

@@ -14,8 +14,8 @@ from authzsite.runtime.static_files import bundles
 
 
 def _digest(name: str) -> str | None:
-    found = finders.find(name)
-    return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12] if found else None
+    path = finders.find(name)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] if path else None
 
 
 _remembered_digest = cache(_digest)

@@ -160,10 +160,10 @@ def _sorted(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 def _ordered(orders: Iterable[Order], observed: Observation) -> Iterator[Step]:
     """What owners decided to take, if it is still there and nobody is cut off before our own roles stand."""
-    there = set(observed.foreign) if observed.complete else set()
+    existing = set(observed.foreign) if observed.complete else set()
     for order in orders:
         foreign = order.foreign
-        if foreign in there and (not order.replaced or gives(observed, foreign.holder, foreign.right)):
+        if foreign in existing and (not order.replaced or gives(observed, foreign.holder, foreign.right)):
             yield Step(
                 "take_foreign", person=foreign.holder, rights=(foreign.right,), grantor=foreign.grantor
             )

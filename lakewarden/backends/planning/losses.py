@@ -31,11 +31,11 @@ def effective(keys: Iterable[str], roles: Mapping[str, frozenset[Right]]) -> fro
 
 def roles_by_person(members: Mapping[str, Iterable[str]]) -> dict[str, Keys]:
     """Who is in which roles."""
-    found: dict[str, set[str]] = defaultdict(set)
+    by_person: dict[str, set[str]] = defaultdict(set)
     for role, people in members.items():
         for person in people:
-            found[person].add(role)
-    return {person: frozenset(roles) for person, roles in found.items()}
+            by_person[person].add(role)
+    return {person: frozenset(roles) for person, roles in by_person.items()}
 
 
 class Losses:

@@ -63,11 +63,11 @@ def waits_for(step: Step, failed: Iterable[Step]) -> Step | None:
 
 def alone(steps: Sequence[Step], wanted: Callable[[Step], bool]) -> list[Step]:
     """Those of ordered steps that are wanted, and what they wait for: without it they would give too much."""
-    found: list[Step] = []
+    singles: list[Step] = []
     for step in reversed(steps):
-        if wanted(step) or any(waits_for(later, [step]) for later in found):
-            found.append(step)
-    return found[::-1]
+        if wanted(step) or any(waits_for(later, [step]) for later in singles):
+            singles.append(step)
+    return singles[::-1]
 
 
 def _undenied(first: Step, then: Step) -> bool:
@@ -88,9 +88,9 @@ def _touch(step: Step, other: Step) -> bool:
     return any(_within(a.path, b.path) for a in step.rights for b in other.rights)
 
 
-def _within(one: Sequence[str], other: Sequence[str]) -> bool:
-    both = min(len(one), len(other))
-    return one[:both] == other[:both]
+def _within(path: Sequence[str], other: Sequence[str]) -> bool:
+    both = min(len(path), len(other))
+    return path[:both] == other[:both]
 
 
 def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:

@@ -59,15 +59,15 @@ class Contract(Suite):
 
     def test_the_connection_is_told_of_in_words(self, site: Site, ana: str) -> None:
         with opened(site) as backend:
-            found = list(backend.check())
-            assert list(backend.check()) == found
-        assert found
-        assert all(finding.text for finding in found)
-        assert not [finding.text for finding in found if finding.blocks]
+            messages = list(backend.check())
+            assert list(backend.check()) == messages
+        assert messages
+        assert all(finding.text for finding in messages)
+        assert not [finding.text for finding in messages if finding.blocks]
 
     def test_a_system_that_has_an_identity_says_the_same_each_time(self, site: Site, ana: str) -> None:
-        with opened(site) as one, opened(site) as other:
-            tells, again = getattr(one, "source", None), getattr(other, "source", None)
+        with opened(site) as first, opened(site) as other:
+            tells, again = getattr(first, "source", None), getattr(other, "source", None)
             if tells is None or again is None:
                 return
             assert tells() == again()
@@ -76,7 +76,7 @@ class Contract(Suite):
 
     @needs("sees_objects")
     def test_what_is_there_is_seen(self, site: Site, ana: str) -> None:
-        assert {found.path for found in look(site).objects} >= {("sales",), ORDERS, ("sales", "costs")}
+        assert {item.path for item in look(site).objects} >= {("sales",), ORDERS, ("sales", "costs")}
 
     # grant
 
@@ -355,7 +355,7 @@ class Contract(Suite):
         assert site.may(ana, READS, "sales", "sold")
 
     def _ids(self, site: Site) -> dict[tuple[str, ...], str]:
-        return {found.path: found.id for found in look(site).objects}
+        return {item.path: item.id for item in look(site).objects}
 
     # crash
 

@@ -60,26 +60,26 @@ class World:
     def create(self, kind: ObjectKind, path: tuple[str, ...], owner: str = "owner") -> FoundObject:
         """Make an object that nobody has rights on."""
         with self.lock:
-            found = FoundObject(kind, path, id=str(next(self._ids)), owner=owner)
-            self.objects[found.id] = found
-            return found
+            item = FoundObject(kind, path, id=str(next(self._ids)), owner=owner)
+            self.objects[item.id] = item
+            return item
 
     def drop(self, path: tuple[str, ...]) -> None:
         """Let an object and everything below it vanish, and every right on it."""
         with self.lock:
-            gone = {found.id for found in self.objects.values() if found.path[: len(path)] == path}
-            self.objects = {id_: found for id_, found in self.objects.items() if id_ not in gone}
-            self.foreign = {grant for grant in self.foreign if grant[0] not in gone}
+            dropped = {item.id for item in self.objects.values() if item.path[: len(path)] == path}
+            self.objects = {id_: item for id_, item in self.objects.items() if id_ not in dropped}
+            self.foreign = {grant for grant in self.foreign if grant[0] not in dropped}
             for held in self.roles.values():
-                held -= {entry for entry in held if entry[0] in gone}
+                held -= {entry for entry in held if entry[0] in dropped}
 
     def rename(self, path: tuple[str, ...], name: str) -> None:
         """Give an object another name; it and its rights stay what they are."""
         with self.lock:
-            for found in list(self.objects.values()):
-                if found.path[: len(path)] == path:
-                    moved = (*path[:-1], name, *found.path[len(path) :])
-                    self.objects[found.id] = replace(found, path=moved)
+            for item in list(self.objects.values()):
+                if item.path[: len(path)] == path:
+                    moved = (*path[:-1], name, *item.path[len(path) :])
+                    self.objects[item.id] = replace(item, path=moved)
 
     def give_foreign(self, right: Right, holder: str, grantor: str) -> None:
         """Somebody else gives a right."""
@@ -88,9 +88,9 @@ class World:
 
     def find(self, right: Right) -> FoundObject:
         """The object a right is on.  Raises Gone."""
-        for found in self.objects.values():
-            if (found.kind, found.path) == (right.kind, right.path):
-                return found
+        for item in self.objects.values():
+            if (item.kind, item.path) == (right.kind, right.path):
+                return item
         raise Gone(f"{right.kind} {'.'.join(right.path)} does not exist")
 
 
@@ -111,7 +111,7 @@ class Memory:
             return Observation(
                 complete=world.readable,
                 position=str(world.version),
-                objects=tuple(sorted(world.objects.values(), key=lambda found: (found.kind, found.path))),
+                objects=tuple(sorted(world.objects.values(), key=lambda item: (item.kind, item.path))),
                 people=frozenset(world.people),
                 roles={
                     key: frozenset(self._right(*entry) for entry in held) for key, held in world.roles.items()
@@ -138,8 +138,8 @@ class Memory:
         """Nothing is held."""
 
     def _right(self, id_: str, right: str) -> Right:
-        found = self._world.objects[id_]
-        return Right(found.kind, found.path, right)
+        item = self._world.objects[id_]
+        return Right(item.kind, item.path, right)
 
     def _locked(self, step: Step) -> None:
         with self._world.lock:

@@ -204,11 +204,11 @@ class Dialect:
 
         Only what a law itself names is picked; any other property leaves the whole.
         """
-        known = self.variants.get(self.action(type, name) or "")
-        if known is None:
+        conditional = self.variants.get(self.action(type, name) or "")
+        if conditional is None:
             return name
-        value = properties.get(known.place, {}).get(known.property)
-        picked = known.choices.get(value) if isinstance(value, str) else None
+        value = properties.get(conditional.place, {}).get(conditional.property)
+        picked = conditional.choices.get(value) if isinstance(value, str) else None
         return picked if picked is not None and (picked, type) in self.tests else name
 
     def actions_for(self, type: str) -> tuple[str, ...]:
@@ -217,13 +217,18 @@ class Dialect:
 
     def bindable(self, privilege: str, type: str, catalog_kind: str | None = None) -> str | None:
         """None when the privilege may be given on such an object, else the reason why not, as a sentence."""
-        known = self.privilege(privilege)
-        if known is None:
+        privilege_ = self.privilege(privilege)
+        if privilege_ is None:
             return f"{privilege} is no privilege"
-        if type not in known.binds:
+        if type not in privilege_.binds:
             return f"{privilege} cannot be granted on a {type}"
-        if known.kind and catalog_kind and known.kind != catalog_kind and type in ("catalog", "schema"):
-            return f"{privilege} needs a {known.kind} catalog; this one is {catalog_kind}"
+        if (
+            privilege_.kind
+            and catalog_kind
+            and privilege_.kind != catalog_kind
+            and type in ("catalog", "schema")
+        ):
+            return f"{privilege} needs a {privilege_.kind} catalog; this one is {catalog_kind}"
         return None
 
     def number(self, condition: Condition) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ class TextDialect(Dialect):
     def __post_init__(self) -> None:
         super().__post_init__()
         _set(self, "chains", frozenset((self.root_type, *path) for path in self._paths()))
-        _set(self, "shown", {name: self._listed(one.condition) for name, one in self.listings.items()})
+        _set(
+            self, "shown", {name: self._listed(listing.condition) for name, listing in self.listings.items()}
+        )
 
     def _numbered(self) -> dict[Atom, int]:
         numbers = super()._numbered()
@@ -66,7 +68,9 @@ class TextDialect(Dialect):
         levels, each = (ASKED, PARENT, *self.types), len(self.privileges)
         _set(self, "shifts", {on: len(numbers) + place * each for place, on in enumerate(levels)})
         for on, shift in self.shifts.items():
-            numbers |= {Atom(HELD, code, on): known.bit << shift for code, known in self.privileges.items()}
+            numbers |= {
+                Atom(HELD, code, on): privilege.bit << shift for code, privilege in self.privileges.items()
+            }
         kinds = (Atom(MEMBER), Atom(SERVICE_ADMIN), Atom(BELOW), Atom(OWNER, self.root_type))
         _set(self, "plain", {atom.kind: numbers[atom] for atom in kinds})
         return numbers
@@ -86,10 +90,10 @@ class TextDialect(Dialect):
         return type if type in self.children or not type else self.other
 
     def test(self, operation: str, type: str) -> Test | None:
-        found = self.tests.get((operation, type))
-        if found is None and type not in self.children and operation.startswith(f"{type}."):
+        test = self.tests.get((operation, type))
+        if test is None and type not in self.children and operation.startswith(f"{type}."):
             return self.tests.get((self.other + operation[len(type) :], self.other))
-        return found
+        return test
 
     def action(self, type: str, name: str) -> str | None:
         operation = self.actions.get(self.known_type(type), {}).get(name, name)
@@ -115,26 +119,28 @@ class TextDialect(Dialect):
 
     def narrowed(self, type: str, name: str, properties: Mapping[str, Mapping[str, object]]) -> str:
         """The part of an operation that a question's condition picks; no operation for an unknown one."""
-        known, sent = self.conditional.get(self.action(type, name) or ""), properties.get("action", {})
-        if known is None or "condition" not in sent:
+        conditional, sent = self.conditional.get(self.action(type, name) or ""), properties.get("action", {})
+        if conditional is None or "condition" not in sent:
             return name
-        found = self._picked(name, type, sent)
+        picked = self._picked(name, type, sent)
         return (
-            found.operation if found and self.test(found.operation, type) else f"{name} [unknown condition]"
+            picked.operation
+            if picked and self.test(picked.operation, type)
+            else f"{name} [unknown condition]"
         )
 
     def beside(self, type: str, name: str, sent: Mapping[str, object]) -> tuple[str, str] | None:
         """The type and name of the second object that the properties of an action name, in the namespace."""
-        found = self._picked(name, type, sent)
-        value = sent.get(found.name) if found and found.beside else None
-        return (found.beside, value) if found and isinstance(value, str) and value else None
+        picked = self._picked(name, type, sent)
+        value = sent.get(picked.name) if picked and picked.beside else None
+        return (picked.beside, value) if picked and isinstance(value, str) and value else None
 
     def _picked(self, name: str, type: str, sent: Mapping[str, object]) -> Conditional | None:
-        known = self.conditional.get(self.action(type, name) or "", {})
+        conditional = self.conditional.get(self.action(type, name) or "", {})
         condition, subject = sent.get("condition"), sent.get("subject", "")
         if not (isinstance(condition, str) and isinstance(subject, str)):
             return None
-        return known.get((condition, subject)) or known.get((condition, ""))
+        return conditional.get((condition, subject)) or conditional.get((condition, ""))
 
     def lineage(self, realm: Level, type: str, path: tuple[str, ...]) -> Lineage:
         """The levels of a name below the realm's own, each known by its text; empty for what is no name."""
@@ -149,10 +155,10 @@ class TextDialect(Dialect):
         return tuple(levels)
 
     def _paths(self) -> list[tuple[str, ...]]:
-        found: list[tuple[str, ...]] = [()]
-        for path in found:
-            found.extend((*path, child) for child in self.children[path[-1] if path else self.root_type])
-        return found
+        paths: list[tuple[str, ...]] = [()]
+        for path in paths:
+            paths.extend((*path, child) for child in self.children[path[-1] if path else self.root_type])
+        return paths
 
     def _listed(self, condition: Condition) -> Test:
         return self.tested(Operation("list", "List", {}), condition)

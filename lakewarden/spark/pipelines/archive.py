@@ -39,14 +39,14 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         events = events.where(f"change > {int(plan['start'])}")
     with tell.step(f"recomputing digests of {count:,} changes", 650):
         checked = recomputed(changes, events).cache()
-        told = checked.selectExpr("count(events) AS changes", "sum(events) AS events").first()
+        totals = checked.selectExpr("count(events) AS changes", "sum(events) AS events").first()
         wrong = checked.where("broken IS NOT NULL").orderBy("revision").first()
     with tell.step("following the chain", 150):
         broken = wrong.broken if wrong else None
         broken = broken or unlinked(changes, plan["before"]) or ending(changes, count, plan)
     for kept in (checked, changes):
         kept.unpersist()  # the next run's files are called alike: it would be answered from these
-    verdict = {"changes": told.changes, "events": told.events or 0, "broken": broken}
+    verdict = {"changes": totals.changes, "events": totals.events or 0, "broken": broken}
     (Path(given.output) / "verdict.json").write_text(json.dumps(verdict))
 
 
@@ -54,8 +54,8 @@ def recomputed(changes: Any, events: Any) -> Any:
     """For each change how many events it has, and what is wrong with its digest; neither of a mere link."""
     from pyspark.sql import functions as f
 
-    told = events.groupBy("change").agg(f.collect_list(f.struct(*FIELDS)).alias("events"))
-    joined = changes.join(told, changes.revision == told.change, "full_outer")
+    grouped = events.groupBy("change").agg(f.collect_list(f.struct(*FIELDS)).alias("events"))
+    joined = changes.join(grouped, changes.revision == grouped.change, "full_outer")
     return joined.select("revision", "change", "previous", "digest", "body", "events").mapInArrow(
         _checked, CHECKED
     )
@@ -68,7 +68,7 @@ def _checked(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         rows = [_row(row) for row in batch.to_pylist()]
         columns = [list(column) for column in zip(*rows)] or [[], [], []]
-        arrays = [pa.array(column, one.type) for column, one in zip(columns, schema)]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -79,14 +79,14 @@ def _row(row: Mapping[str, Any]) -> tuple[int, Optional[int], Optional[str]]:
     if row["body"] is None:  # read before, and not moved
         return revision, None, None
     body = json.loads(row["body"])
-    body["events"] = [_event(one) for one in sorted(events, key=lambda one: one["number"])]
+    body["events"] = [_event(event) for event in sorted(events, key=lambda event_: event_["number"])]
     good = chain.digest(row["previous"], body) == row["digest"]
     return revision, len(events), None if good else f"revision {revision} was changed after it was written"
 
 
 def _event(row: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: row[name] for name in FIELDS}
-    return {**told, "data": json.loads(row["data"])}
+    values = {name: row[name] for name in FIELDS}
+    return {**values, "data": json.loads(row["data"])}
 
 
 def unlinked(changes: Any, start: str) -> Optional[str]:
@@ -108,8 +108,8 @@ def ending(changes: Any, count: int, plan: Mapping[str, Any]) -> Optional[str]:
         return f"the record has {start + count} changes, the site is at {last}"
     ends = [(plan["read"], plan["digest"]), (last, plan["end"])]
     rows = changes.where(changes.revision.isin([revision for revision, _ in ends]))
-    there = {row.revision: row.digest for row in rows.select("revision", "digest").collect()}
+    digests = {row.revision: row.digest for row in rows.select("revision", "digest").collect()}
     for revision, digest in ends:
-        if revision > start and there.get(revision) != digest:
+        if revision > start and digests.get(revision) != digest:
             return f"revision {revision} has not the digest that the site knows of it"
     return None

@@ -61,9 +61,9 @@ class DesiredState:
         if there.backend in self.by_person:
             self.apart[there.backend] = self.logins.get(there.backend, 0)
             return
-        roles, known = self._on(there.place), (there.backend, there.kind)
+        roles, kind_key = self._on(there.place), (there.backend, there.kind)
         by_right: dict[str, set[int]] = defaultdict(set)
-        for privilege, right in self.given.get(known, ()):
+        for privilege, right in self.given.get(kind_key, ()):
             by_right[right] |= roles.get(privilege, set())
         for right, some in by_right.items():
             yield from ((role, right) for role in some)
@@ -77,23 +77,23 @@ class DesiredState:
 
     def resolved(self, levels: Levels, there: BackendObject) -> dict[str, Crowd]:
         """Who should have each right on an object, as the law decides."""
-        held, found = levels.held(there.place), dict[str, Crowd]()
+        held, crowds = levels.held(there.place), dict[str, Crowd]()
         for operation, right in self.asked.get((there.backend, there.kind), ()):
-            found[right] = found.get(right, 0) | levels.able(there.place, operation, held)
-        return found
+            crowds[right] = crowds.get(right, 0) | levels.able(there.place, operation, held)
+        return crowds
 
     def _on(self, place: ObjectFacts) -> dict[str, set[int]]:
         """The roles to which each privilege is allowed on an object, or above it."""
         if place.key in self._roles:
             return self._roles[place.key]
         above = self._on(self.containers[place.ancestors[-1]]) if place.ancestors else {}
-        found = {privilege: set(roles) for privilege, roles in above.items()}
+        roles_by_privilege = {privilege: set(roles) for privilege, roles in above.items()}
         for fact in place.facts:
             if fact.unit.kind == ROLE and fact.allow and contains(fact.window, self.standing.realm.at):
-                found.setdefault(fact.privilege, set()).add(fact.unit.key)
+                roles_by_privilege.setdefault(fact.privilege, set()).add(fact.unit.key)
         if place.key in self.containers:
-            self._roles[place.key] = found
-        return found
+            self._roles[place.key] = roles_by_privilege
+        return roles_by_privilege
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -104,9 +104,9 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
     output, acls = Path(given.output), Path(given.acls)
     with tell.step("reading the snapshot", 150):
         snapshot = Snapshot(spark, given.input)
-        here = snapshot.places(snapshot.facts())
-        wanted = _wanted(spark, snapshot, here, acls)
-        targets = _read(spark, acls, "targets").join(here, here["key"] == _col("object")).cache()
+        by_place = snapshot.places(snapshot.facts())
+        wanted = _wanted(spark, snapshot, by_place, acls)
+        targets = _read(spark, acls, "targets").join(by_place, by_place["key"] == _col("object")).cache()
     with tell.step("working out what should be true", 450):
         mirrored = _mapped(spark, wanted, targets, _mirrored).cache()
         wanted.apart.update(_crowds(wanted.standing, mirrored.where("role IS NULL").collect()))
@@ -115,9 +115,9 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         rights = rights.unionByName(_read(spark, acls, "wanted"))
         members = members.unionByName(_read(spark, acls, "joined"))
     with tell.step("comparing", 350):
-        found = _compared(rights, _read(spark, acls, "seen"), ("backend", "role", "kind", "path", "right"))
+        compared = _compared(rights, _read(spark, acls, "seen"), ("backend", "role", "kind", "path", "right"))
         joined = _compared(members, _read(spark, acls, "members"), ("backend", "role", "person"))
-        every = found.unionByName(joined, allowMissingColumns=True).cache()
+        every = compared.unionByName(joined, allowMissingColumns=True).cache()
         every.where("what <> 'same'").write.mode("overwrite").parquet(str(output / "differences"))
         counts = every.groupBy("backend", "what").count().collect()
     every_backend = [row["backend"] for row in _read(spark, acls, "backends").collect()]
@@ -131,9 +131,9 @@ def _mirrored(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterato
     names = ("standing", "containers", "logins", "given", "asked", "by_person")
     parts = {name: getattr(wanted, name) for name in names}
     levels, seen = Levels(wanted.standing, wanted.containers), DesiredState(**parts)
-    for there in targets:
-        for role, right in seen.mirrored(levels, there):
-            yield (there.backend, role, None, there.kind, there.path, right)
+    for target in targets:
+        for role, right in seen.mirrored(levels, target):
+            yield (target.backend, role, None, target.kind, target.path, right)
     for backend, crowd in seen.apart.items():
         for place in places(crowd):
             yield (backend, None, wanted.standing.people.keys[place], None, None, None)
@@ -141,12 +141,12 @@ def _mirrored(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterato
 
 def _apart(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterator[tuple[Any, ...]]:
     levels = Levels(wanted.standing, wanted.containers)
-    for there in targets:
-        apart = wanted.apart.get(there.backend, 0)
-        for right, crowd in wanted.resolved(levels, there).items() if apart else ():
+    for target in targets:
+        apart = wanted.apart.get(target.backend, 0)
+        for right, crowd in wanted.resolved(levels, target).items() if apart else ():
             for place in places(crowd & apart):
                 person = wanted.standing.people.keys[place]
-                yield (there.backend, None, person, there.kind, there.path, right)
+                yield (target.backend, None, person, target.kind, target.path, right)
 
 
 def _should(spark: Any, wanted: DesiredState, mirrored: Any, resolved: Any) -> tuple[Any, Any]:
@@ -184,8 +184,8 @@ def _should(spark: Any, wanted: DesiredState, mirrored: Any, resolved: Any) -> t
 def _holding(wanted: DesiredState, rows: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
     """Who of those with a login holds each mirrored role, but for those who are put apart."""
     for backend, role in rows:
-        here = wanted.logins.get(backend, 0) & ~wanted.apart.get(backend, 0)
-        for place in places(wanted.standing.crowd(Unit(ROLE, role)) & here):
+        logins = wanted.logins.get(backend, 0) & ~wanted.apart.get(backend, 0)
+        for place in places(wanted.standing.crowd(Unit(ROLE, role)) & logins):
             yield backend, role, wanted.standing.people.keys[place]
 
 
@@ -198,8 +198,8 @@ def _compared(should: Any, seen: Any, by: tuple[str, ...]) -> Any:
     """Each line with what is to be said of it: missing, extra or same; what is amiss is missing."""
     from pyspark.sql import functions as f
 
-    wanted, there = should.withColumn("wanted", f.lit(1)), seen.withColumn("there", f.lit(1))
-    both = wanted.join(there, list(by), "full_outer")
+    wanted, seen_flag = should.withColumn("wanted", f.lit(1)), seen.withColumn("there", f.lit(1))
+    both = wanted.join(seen_flag, list(by), "full_outer")
     what = (
         f.when(f.col("wanted").isNull(), "extra")
         .when(f.col("there").isNull() | f.col("amiss"), "missing")
@@ -208,7 +208,7 @@ def _compared(should: Any, seen: Any, by: tuple[str, ...]) -> Any:
     return both.select(*by, what.alias("what"))
 
 
-def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> DesiredState:
+def _wanted(spark: Any, snapshot: Snapshot, given_places: Any, acls: Path) -> DesiredState:
     standing = snapshot.standing(snapshot.realm())
     rights = _read(spark, acls, "rights").collect()
     by_backend: dict[int, set[int]] = defaultdict(set)
@@ -216,7 +216,7 @@ def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> DesiredSta
         by_backend[row["backend"]].add(row["principal"])
     return DesiredState(
         standing,
-        snapshot.containers(here),
+        snapshot.containers(given_places),
         {backend: standing.people.crowd(keys) for backend, keys in by_backend.items()},
         _by_kind(row for row in rights if row["of"] == "privilege"),
         _by_kind(row for row in rights if row["of"] == "operation"),
@@ -225,17 +225,17 @@ def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> DesiredSta
 
 
 def _by_kind(rows: Iterable[Any]) -> dict[tuple[int, str], list[tuple[str, str]]]:
-    found: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
+    names: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
-        found[row["backend"], row["kind"]].append((row["name"], row["right"]))
-    return dict(found)
+        names[row["backend"], row["kind"]].append((row["name"], row["right"]))
+    return dict(names)
 
 
 def _crowds(standing: Population, rows: Iterable[Any]) -> dict[int, Crowd]:
-    found: dict[int, Crowd] = defaultdict(int)
+    crowds: dict[int, Crowd] = defaultdict(int)
     for row in rows:
-        found[row["backend"]] |= standing.people.alone(row["person"])
-    return found
+        crowds[row["backend"]] |= standing.people.alone(row["person"])
+    return crowds
 
 
 def _mapped(spark: Any, wanted: DesiredState, targets: Any, work: Any) -> Any:

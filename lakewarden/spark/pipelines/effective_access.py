@@ -73,9 +73,9 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
             rows.write.mode("overwrite").partitionBy("kind").parquet(str(levels))
     places.unpersist()
     with tell.step("adding up", 150):
-        found = figures.gathered(levels, world.standing)
-        _check(found)
-    (output / "summary.json").write_text(json.dumps(found))
+        figures_ = figures.gathered(levels, world.standing)
+        _check(figures_)
+    (output / "summary.json").write_text(json.dumps(figures_))
 
 
 def _world(snapshot: Snapshot, places: Any, objects: int, pairs: int) -> World:
@@ -111,9 +111,9 @@ def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:
     """What one task does: its objects in, rows out."""
     import pyarrow as pa
 
-    asked = world.asked()
-    reaching = AccessCollector(asked, world.units)
-    sample = Sample(asked, world.pairs)
+    questions = world.asked()
+    reaching = AccessCollector(questions, world.units)
+    sample = Sample(questions, world.pairs)
     number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
     counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
     types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
@@ -140,9 +140,9 @@ def _batch(pa: Any, schema: Any, rows: list[ResultRow]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _check(found: dict[str, Any]) -> None:
-    if found["differences"]:
+def _check(sums: dict[str, Any]) -> None:
+    if sums["differences"]:
         raise Differs(
-            f"of {found['sampled']} sampled pairs at least {len(found['differences'])} differ from the law; "
-            f"the first: {found['differences'][0]}"
+            f"of {sums['sampled']} sampled pairs at least {len(sums['differences'])} differ from the law; "
+            f"the first: {sums['differences'][0]}"
         )

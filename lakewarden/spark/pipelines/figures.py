@@ -29,14 +29,14 @@ def gathered(levels: Path, standing: Population) -> dict[str, Any]:
         (Unit(kind, unit), objects) for kind, unit, objects in _summed(parts, ("unit_kind", "unit"), "people")
     ]
     # for each type the pairs of a person and an object, by action; a row for each task and type
-    found: dict[str, dict[str, int]] = {}
+    by_type: dict[str, dict[str, int]] = {}
     for row in totals:
         for item in row["counts"]:
-            of_type = found.setdefault(row["type"], {})
+            of_type = by_type.setdefault(row["type"], {})
             of_type[item["action"]] = of_type.get(item["action"], 0) + item["people"]
     return {
         "objects": _added((row["type"], row["people"]) for row in totals),
-        "pairs": found,
+        "pairs": by_type,
         **people_figures(standing, _reads(levels)),
         "exposed": _exposed(levels, sorted(data_types(standing.law))),
         "broadest": roles_figures(standing, breadth),
@@ -114,16 +114,16 @@ def _read_by_some(part: Any, data: Sequence[str]) -> Any:
     counts, rows = _counted(part)
     weight = pc.add(pc.struct_field(counts, "people"), pc.struct_field(counts, "services"))
     holds = pc.is_in(part["type"], pa.array(data, pa.string())).take(rows)
-    told = pc.and_(holds, pc.equal(pc.struct_field(counts, "action"), "read"))
-    told = pc.and_(told, pc.greater(weight, 0))
-    return part.take(rows.filter(told)).append_column("weight", weight.filter(told))
+    readers = pc.and_(holds, pc.equal(pc.struct_field(counts, "action"), "read"))
+    readers = pc.and_(readers, pc.greater(weight, 0))
+    return part.take(rows.filter(readers)).append_column("weight", weight.filter(readers))
 
 
 def _added(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for name, number in rows:
-        found[name] = found.get(name, 0) + number
-    return found
+        totals[name] = totals.get(name, 0) + number
+    return totals
 
 
 def _numbers(counts: Any) -> dict[str, list[int]]:
@@ -135,7 +135,7 @@ def people_figures(standing: Population, rows: list[tuple[int, str, int]]) -> di
     numbers: dict[int, dict[str, int]] = {}
     for person, action, objects in rows:
         numbers.setdefault(person, {})[action] = objects
-    read = {person: found.get("read", 0) for person, found in numbers.items() if found.get("read", 0)}
+    read = {person: counts.get("read", 0) for person, counts in numbers.items() if counts.get("read", 0)}
     foremost = sorted(read, key=lambda person: (-read[person], person))[:FOREMOST]
     return {
         "people": {
@@ -154,11 +154,11 @@ def people_figures(standing: Population, rows: list[tuple[int, str, int]]) -> di
 
 def classes(reads: list[int]) -> list[list[int]]:
     """How many people read at least so many objects and fewer than the next: pairs [from, people]."""
-    found = [0] * len(STEPS)
+    counts = [0] * len(STEPS)
     for reach in reads:
-        found[max(place for place, start in enumerate(STEPS) if reach >= start)] += 1
-    last = max((place for place, people in enumerate(found) if people), default=0)
-    return [[start, people] for start, people in zip(STEPS, found)][: last + 1]
+        counts[max(place for place, start in enumerate(STEPS) if reach >= start)] += 1
+    last = max((place for place, people in enumerate(counts) if people), default=0)
+    return [[start, people] for start, people in zip(STEPS, counts)][: last + 1]
 
 
 def roles_figures(standing: Population, rows: list[tuple[Unit, int]]) -> list[dict[str, Any]]:

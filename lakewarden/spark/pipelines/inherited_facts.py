@@ -81,10 +81,10 @@ class Answers:
         return self.standing.members if free else 0
 
     def ways(self, test: Test) -> tuple[tuple[Atom, ...], ...]:
-        known = self._ways.get(id(test))
-        if known is None:
-            known = self._ways[id(test)] = tuple(tuple(self._in(way)) for way in test.ways)
-        return known
+        ways = self._ways.get(id(test))
+        if ways is None:
+            ways = self._ways[id(test)] = tuple(tuple(self._in(way)) for way in test.ways)
+        return ways
 
     def _in(self, way: int) -> Iterator[Atom]:
         while way:
@@ -94,15 +94,15 @@ class Answers:
 
     def joined(self, test: Test, crowd_of: Mapping[Atom, Crowd]) -> Crowd:
         """Everybody for whom one of the ways holds."""
-        found, everybody = 0, self.standing.people.all
+        joined, everybody = 0, self.standing.people.all
         for way in self.ways(test):
             crowd = everybody
             for atom in way:
                 crowd &= crowd_of[atom]
                 if not crowd:
                     break
-            found |= crowd
-        return found
+            joined |= crowd
+        return joined
 
 
 class Levels(Answers):
@@ -135,18 +135,18 @@ class Levels(Answers):
         test = self.law.test(operation, place.type)
         if test is None or held.step is None:
             return 0
-        asked = test.operation
-        free = self.unguarded(asked)
+        law_operation = test.operation
+        free = self.unguarded(law_operation)
         if free is not None:
             return free
-        if asked.beside and asked.beside not in held.types:
+        if law_operation.beside and law_operation.beside not in held.types:
             return 0
         # what was worked out for one operation is at hand for the next one on the same object
         latest = self._latest
         if latest is None or latest.on is not held or latest.key != place.key:
             latest = self._latest = _Atoms(self, held, place.key)
-        found = self.joined(test, latest)
-        return found & self.standing.members if asked.membership else found
+        crowd = self.joined(test, latest)
+        return crowd & self.standing.members if law_operation.membership else crowd
 
     def above(self, place: ObjectFacts) -> HeldPrivileges | None:
         return self._above(place)
@@ -154,10 +154,10 @@ class Levels(Answers):
     def _above(self, place: ObjectFacts) -> HeldPrivileges | None:
         if place.parent is None:
             return None
-        known = self._held.get(place.parent)
-        if known is None:
-            known = self._held[place.parent] = self.held(self.containers[place.parent])
-        return known
+        held_above = self._held.get(place.parent)
+        if held_above is None:
+            held_above = self._held[place.parent] = self.held(self.containers[place.parent])
+        return held_above
 
     def _now(self, facts: Iterable[Fact]) -> Iterable[Fact]:
         return (fact for fact in facts if contains(fact.window, self.standing.realm.at))
@@ -189,8 +189,8 @@ class _Atoms(dict[Atom, Crowd]):
         self._levels, self.on, self.key = levels, held, key
 
     def __missing__(self, atom: Atom) -> Crowd:
-        found = self[atom] = self._crowd(atom)
-        return found
+        crowd = self[atom] = self._crowd(atom)
+        return crowd
 
     def _crowd(self, atom: Atom) -> Crowd:
         held, standing = self.on, self._levels.standing
@@ -219,8 +219,8 @@ def _step(law: Dialect, above: HeldPrivileges | None, type: str) -> Step | None:
 
 def privileges_telling(law: Dialect, type: str) -> int:
     """The bits of the privileges that give something on a type, and do not only lead to it."""
-    known = (privilege for privilege in law.privileges.values() if type in privilege.binds)
-    return sum(item.bit for item in known if law.by_text or item.category != "use")
+    privileges = (privilege for privilege in law.privileges.values() if type in privilege.binds)
+    return sum(item.bit for item in privileges if law.by_text or item.category != "use")
 
 
 __all__ = ["Answers", "Fact", "HeldPrivileges", "Levels", "ObjectFacts", "privileges_telling", "standing"]

@@ -55,9 +55,9 @@ class InMemory:
 
     def containers(self, places: Iterable[ObjectFacts]) -> dict[int, ObjectFacts]:
         """The objects that have something below them, and the realm's root."""
-        known = {place.key: place for place in places}
-        above = {key for item in known.values() for key in item.ancestors} | {self.realm.root}
-        return {key: known[key] for key in above if key in known}
+        by_key = {place.key: place for place in places}
+        above = {key for item in by_key.values() for key in item.ancestors} | {self.realm.root}
+        return {key: by_key[key] for key in above if key in by_key}
 
     def texts(self) -> list[Fact]:
         return [fact for key, fact in self.facts if key is None]

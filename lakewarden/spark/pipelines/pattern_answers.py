@@ -58,15 +58,15 @@ class Named(Answers):
         }
         self.facts: Sequence[Fact] = [*facts, *more]
         # who holds each privilege on each text now, what a privilege stands for counted too
-        found: dict[str, dict[int, Crowd]] = defaultdict(lambda: defaultdict(int))
+        crowds: dict[str, dict[int, Crowd]] = defaultdict(lambda: defaultdict(int))
         for fact in self.facts:
             if fact.on and fact.allow and contains(fact.window, self.standing.realm.at):
                 crowd, bits = self.standing.crowd(fact.unit), self.text_law.bits(fact.privilege)
                 while bits:
                     bit = bits & -bits
-                    found[fact.on][bit] |= crowd
+                    crowds[fact.on][bit] |= crowd
                     bits ^= bit
-        self._bits = {text: dict(held) for text, held in found.items()}
+        self._bits = {text: dict(held) for text, held in crowds.items()}
         self.texts = Texts((text, 1 << place) for place, text in enumerate(self._bits))
         self._held_by = list(self._bits.values())
         self._known: dict[tuple[object, ...], Crowd] = {}
@@ -83,11 +83,11 @@ class Named(Answers):
         test = self.law.test(operation, place.type)
         if test is None or not pattern_levels.known(self.text_law, lineage):
             return 0
-        asked = test.operation
-        free = self.unguarded(asked)
+        law_operation = test.operation
+        free = self.unguarded(law_operation)
         if free is not None:
             return free
-        if asked.beside or asked.each:
+        if law_operation.beside or law_operation.each:
             return 0
         # entities that the same texts name on every level asked about are answered once
         named = []
@@ -107,35 +107,35 @@ class Named(Answers):
 
     def _crowds(self, test: Test, named: Mapping[str, int], below: int) -> Mapping[Atom, Crowd]:
         standing, root = self.standing, self.standing.realm.root
-        found: dict[Atom, Crowd] = {}
+        crowds: dict[Atom, Crowd] = {}
         for atom in {atom for way in self.ways(test) for atom in way}:
             if atom.kind == HELD:
-                found[atom] = self._holding(named.get(atom.on, 0), self.law.privileges[atom.name].bit)
+                crowds[atom] = self._holding(named.get(atom.on, 0), self.law.privileges[atom.name].bit)
             elif atom.kind == BELOW:
-                found[atom] = self._holding(below, -1)
+                crowds[atom] = self._holding(below, -1)
             elif atom.kind == OWNER:
-                found[atom] = self._owners if atom.name == self.law.root_type else 0
+                crowds[atom] = self._owners if atom.name == self.law.root_type else 0
             elif atom.kind == MEMBER:
-                found[atom] = standing.members
+                crowds[atom] = standing.members
             elif atom.kind == SERVICE_ADMIN:
-                found[atom] = standing.admins
+                crowds[atom] = standing.admins
             else:
                 raise ValueError(f"a law about texts has no `{atom.kind}` ({root})")
-        return found
+        return crowds
 
     def _holding(self, texts: int, bits: int) -> Crowd:
-        found = 0
+        holding_crowd = 0
         for place in places(texts):
             for bit, crowd in self._held_by[place].items():
                 if bit & bits:
-                    found |= crowd
-        return found
+                    holding_crowd |= crowd
+        return holding_crowd
 
     @property
     def _owners(self) -> Crowd:
         root = self.containers.get(self.standing.realm.root)
-        found = 0
+        crowd = 0
         for fact in root.facts if root else ():
             if fact.privilege == OWNS and contains(fact.window, self.standing.realm.at):
-                found |= self.standing.crowd(fact.unit)
-        return found
+                crowd |= self.standing.crowd(fact.unit)
+        return crowd

@@ -35,10 +35,10 @@ def sleeping(
     roles = Counter(holder for _, holder in assignments)
     now = standing.realm.at
     for key in sorted({*roles, *grants, *owned}):
-        one = standing.principals.get(key)
-        if one is None or one.kind not in PEOPLE:
+        principal = standing.principals.get(key)
+        if principal is None or principal.kind not in PEOPLE:
             continue
-        if one.able and now - last.get(key, 0.0) < WINDOW * DAY:
+        if principal.able and now - last.get(key, 0.0) < WINDOW * DAY:
             continue
         counted = (
             (hint_phrases.ROLES, roles[key]),
@@ -46,8 +46,8 @@ def sleeping(
             (hint_phrases.OWNED, owned.get(key, 0)),
         )
         holds = [phrase(code, many=many) for code, many in counted if many]
-        kind = "dormant_service" if one.kind == "service" else "dormant_person"
-        data = {"holds": holds, "able": one.able, "used": last.get(key)}
+        kind = "dormant_service" if principal.kind == "service" else "dormant_person"
+        data = {"holds": holds, "able": principal.able, "used": last.get(key)}
         yield Hint(kind, holder=key, people=1, data=data)
 
 
@@ -68,18 +68,18 @@ def nearly_one(
             for rule in of_role[role]:
                 having[rule].append(role)
     pairs = {
-        (one, other)
+        (role, other)
         for roles in having.values()
         if len(roles) <= COMMON
-        for place, one in enumerate(roles)
+        for place, role in enumerate(roles)
         for other in roles[place + 1 :]
     }
-    for one, other in sorted(pairs):
-        shared, every = len(of_role[one] & of_role[other]), len(of_role[one] | of_role[other])
+    for other_role, other in sorted(pairs):
+        shared, every = len(of_role[other_role] & of_role[other]), len(of_role[other_role] | of_role[other])
         if shared >= ALIKE * every:
-            held = standing.crowd(Unit(ROLE, one)) | standing.crowd(Unit(ROLE, other))
-            data = {"shared": shared, "rules": every, "only": (len(of_role[one]) - shared)}
-            pair = Hint("near_roles", role=one, other_role=other, people=count(held), data=data)
+            held = standing.crowd(Unit(ROLE, other_role)) | standing.crowd(Unit(ROLE, other))
+            data = {"shared": shared, "rules": every, "only": (len(of_role[other_role]) - shared)}
+            pair = Hint("near_roles", role=other_role, other_role=other, people=count(held), data=data)
             yield pair
 
 

@@ -60,11 +60,11 @@ class Numbering:
 
     def crowd(self, keys: Iterable[Any]) -> Crowd:
         """The crowd of these keys, of which unknown ones are left out."""
-        found = {place for place in map(self._places.get, keys) if place is not None}
-        if len(found) < 64:
-            return sum(1 << place for place in found)
+        found_places = {place for place in map(self._places.get, keys) if place is not None}
+        if len(found_places) < 64:
+            return sum(1 << place for place in found_places)
         bits = bytearray(len(self.keys) // 8 + 1)
-        for place in found:
+        for place in found_places:
             bits[place >> 3] |= 1 << (place & 7)
         return int.from_bytes(bits, "little")
 
@@ -103,8 +103,8 @@ class Tally:
 
     def sums(self) -> dict[int, int]:
         """The sum for each place that is not nought."""
-        found: dict[int, int] = {}
+        sums: dict[int, int] = {}
         for digit, crowd in enumerate(self.digits):
             for place in places(crowd):
-                found[place] = found.get(place, 0) + (1 << digit)
-        return found
+                sums[place] = sums.get(place, 0) + (1 << digit)
+        return sums

@@ -89,9 +89,9 @@ class Population:
         self.people = Numbering(
             principal.key for principal in self.principals.values() if principal.kind in PEOPLE
         )
-        self.services = self._people(lambda one: one.kind == "service")
-        self.admins = self._people(lambda one: one.service_admin)
-        self.able = self._people(lambda one: one.able)
+        self.services = self._people(lambda principal: principal.kind == "service")
+        self.admins = self._people(lambda principal: principal.service_admin)
+        self.able = self._people(lambda principal: principal.able)
         self.roles = dict(roles)
         self._take_members(members)
         self._groups: dict[int, list[tuple[int, Window]]] = defaultdict(list)
@@ -113,10 +113,10 @@ class Population:
         kind, key = unit
         if kind == ROLE:
             return self._in_role.get(key, 0)
-        found = self._in_group.get(key, 0) | self.people.alone(key)
+        crowd = self._in_group.get(key, 0) | self.people.alone(key)
         if kind == HOLDER:
-            found |= self._namesakes.get(key, 0)
-        return found
+            crowd |= self._namesakes.get(key, 0)
+        return crowd
 
     def selves(self, key: object) -> Crowd:
         """The people for whom an object is one of their own: those who hold the role."""
@@ -124,17 +124,17 @@ class Population:
 
     def paths(self, person: int) -> list[tuple[Unit, tuple[Station, ...], Window]]:
         """Everything that counts for one person, by which way, and when."""
-        found = [
+        paths = [
             (Unit(HOLDER, person), (), ALWAYS),
             (Unit(OWNER, person), (), ALWAYS),
             *self._roles_of(person, (), ALWAYS),
         ]
         for group, window in self._groups.get(person, ()):
             via = (Station("group", self.principals[group].name, group),)
-            found += [(Unit(HOLDER, group), via, window), (Unit(OWNER, group), via, window)]
-            found += self._roles_of(group, via, window)
-        found += [(Unit(HOLDER, called), (), ALWAYS) for called in self._called.get(person, ())]
-        return found
+            paths += [(Unit(HOLDER, group), via, window), (Unit(OWNER, group), via, window)]
+            paths += self._roles_of(group, via, window)
+        paths += [(Unit(HOLDER, called), (), ALWAYS) for called in self._called.get(person, ())]
+        return paths
 
     def roles_held(self, person: int) -> frozenset[Key]:
         """The roles that a person holds now, directly or through a group."""
@@ -143,8 +143,8 @@ class Population:
         )
 
     def ref(self, person: int) -> Principal:
-        one = self.principals[person]
-        return Principal(one.kind, one.name)
+        principal = self.principals[person]
+        return Principal(principal.kind, principal.name)
 
     def _roles_of(
         self, holder: int, via: tuple[Station, ...], window: Window

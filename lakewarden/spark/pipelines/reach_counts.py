@@ -70,8 +70,8 @@ Able = Mapping[str, Crowd]
 class AccessCollector:
     """Works through objects and gathers what is told at the end."""
 
-    def __init__(self, asked: LawAnswers, units: Iterable[Unit] = ()) -> None:
-        self.asked, self.law, self.standing = asked, asked.law, asked.standing
+    def __init__(self, answers: LawAnswers, units: Iterable[Unit] = ()) -> None:
+        self.asked, self.law, self.standing = answers, answers.law, answers.standing
         self.units = Numbering(units)
         self._data = data_types(self.law)
         self._plain: dict[tuple[int | None, str], tuple[Able, Crowd]] = {}
@@ -117,11 +117,11 @@ class AccessCollector:
         if place.facts or self.asked.by_text or self._self(place.type) or place.parent is None:
             return self.able(place), self._breadth_of(place), False
         level = place.parent, place.type
-        known = self._plain.get(level)
-        if known is None:
-            known = self._plain[level] = self.able(place), self._breadth_of(place)
+        answer = self._plain.get(level)
+        if answer is None:
+            answer = self._plain[level] = self.able(place), self._breadth_of(place)
         self._times[level] += 1
-        return (*known, True)
+        return (*answer, True)
 
     def _add(self, type: str, able: Able, breadth: Crowd, times: int) -> None:
         if type in self._data:
@@ -132,13 +132,13 @@ class AccessCollector:
     def _counted(self, type: str, able: Able) -> tuple[tuple[str, int, int], ...]:
         services = self.standing.services
         self._objects[type] += 1
-        found = []
+        counts = []
         for name, crowd in able.items():
             everybody, machines = count(crowd), count(crowd & services)
             self._totals[type][name] += everybody
             self._services[type][name] += machines
-            found.append((name, everybody - machines, machines))
-        return tuple(found)
+            counts.append((name, everybody - machines, machines))
+        return tuple(counts)
 
     def _holders(self, place: ObjectFacts, able: Able) -> Iterator[ResultRow]:
         by_unit: dict[Unit, list[tuple[str, bool]]] = defaultdict(list)
@@ -164,23 +164,23 @@ class AccessCollector:
 
     def _by_person(self) -> Iterator[ResultRow]:
         sums = {name: tally.sums() for name, tally in self._people.items()}
-        for place in sorted({place for found in sums.values() for place in found}):
-            counts = tuple((name, found[place], 0) for name, found in sums.items() if place in found)
+        for place in sorted({place for counts in sums.values() for place in counts}):
+            counts = tuple((name, counts[place], 0) for name, counts in sums.items() if place in counts)
             yield ResultRow(PERSON, self.standing.people.keys[place], counts=counts)
 
     def _breadth_of(self, place: ObjectFacts) -> Crowd:
         """The units that give something on an object, themselves or above it; denials left aside."""
-        found, given = 0, self._given_on(place)
+        crowd, given = 0, self._given_on(place)
         telling = privileges_telling(self.law, place.type)
         for bit, units in given.items():
             if bit & telling:
-                found |= units
-        return found
+                crowd |= units
+        return crowd
 
     def _given_on(self, place: ObjectFacts) -> Mapping[int, Crowd]:
-        known = self._given.get(place.key)
-        if known is not None:
-            return known
+        crowds = self._given.get(place.key)
+        if crowds is not None:
+            return crowds
         containers = self.asked.containers
         above = {} if place.parent is None else self._given_on(containers[place.parent])
         given = dict(above)

@@ -26,12 +26,12 @@ class Sample:
     `pairs` are to be asked about each object on the average.
     """
 
-    def __init__(self, asked: LawAnswers, pairs: float) -> None:
-        self.asked, self.standing, self.pairs = asked, asked.standing, pairs
-        self.containers = asked.containers
+    def __init__(self, answers: LawAnswers, pairs: float) -> None:
+        self.asked, self.standing, self.pairs = answers, answers.standing, pairs
+        self.containers = answers.containers
         self.decided = 0
         self._texts: dict[Unit, list[Fact]] = {}
-        for fact in asked.facts:
+        for fact in answers.facts:
             self._texts.setdefault(fact.unit, []).append(fact)
         self._on: dict[int, dict[Unit, list[Fact]]] = {}
         self._slices: dict[int, Slice] = {}
@@ -60,12 +60,12 @@ class Sample:
         slice, lineage = self._slice(place, person), self._lineage(place)
         for name, operation in actions(self.asked.law, place.type):
             decided = engine.decide(slice, operation, lineage, now=self.standing.realm.at)
-            said = bool(able[name] >> person & 1)
-            if bool(decided) != said:
+            allowed = bool(able[name] >> person & 1)
+            if bool(decided) != allowed:
                 key = self.standing.people.keys[person]
                 yield (
                     f"{name} of {place.type} {place.key} by principal {key}: "
-                    f"the law says {decided.reason}, the sets say {'yes' if said else 'no'}"
+                    f"the law says {decided.reason}, the sets say {'yes' if allowed else 'no'}"
                 )
 
     def _slice(self, place: ObjectFacts, person: int) -> Slice:
@@ -94,7 +94,7 @@ class Sample:
 
     def _built(self, key: int, rules: list[Rule]) -> Slice:
         standing, realm = self.standing, self.standing.realm
-        one = standing.principals[key]
+        principal = standing.principals[key]
         return engine.build(
             standing.ref(key),
             realm.name,
@@ -102,7 +102,7 @@ class Sample:
             realm.revision,
             rules,
             member=bool(standing.members & standing.people.alone(key)),
-            service_admin=one.service_admin,
+            service_admin=principal.service_admin,
             mode=realm.enforced,
             selves=standing.roles_held(key),
             now=realm.at,
@@ -119,10 +119,10 @@ class Sample:
 
 
 def _by_unit(place: ObjectFacts) -> dict[Unit, list[Fact]]:
-    found: dict[Unit, list[Fact]] = {}
+    facts: dict[Unit, list[Fact]] = {}
     for fact in place.facts:
-        found.setdefault(fact.unit, []).append(fact)
-    return found
+        facts.setdefault(fact.unit, []).append(fact)
+    return facts
 
 
 def _rule(fact: Fact, on: Key, via: tuple[Station, ...], window: Window) -> Rule:

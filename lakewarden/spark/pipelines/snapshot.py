@@ -70,8 +70,8 @@ class Snapshot:
     def realm(self) -> Realm:
         named = ("key", "root", "name", "law", "mode", "revision", "at", "settings")
         [row] = self.rows("realm", *named)
-        told = dict(zip(named, row))
-        return Realm(**{**told, "settings": json.loads(told["settings"] or "{}")})
+        values = dict(zip(named, row))
+        return Realm(**{**values, "settings": json.loads(values["settings"] or "{}")})
 
     def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Population:
         return standing_of(realm, self.rows, when, lasting=lasting)
@@ -137,21 +137,21 @@ class Snapshot:
         """The keys of what has something below it, and of the realm's root."""
         import pyarrow.compute as pc
 
-        found = {self.realm().root}
+        keys = {self.realm().root}
         for batch in self._batches("objects", "ancestors"):
-            found.update(pc.unique(pc.list_flatten(batch["ancestors"])).to_pylist())
-        return found
+            keys.update(pc.unique(pc.list_flatten(batch["ancestors"])).to_pylist())
+        return keys
 
     def units(self) -> list[Unit]:
         """Whoever something is granted to: roles and holders."""
         import pyarrow.compute as pc
 
-        found: set[Unit] = set()
+        units: set[Unit] = set()
         for batch in self._batches("grants", "role", "holder"):
             alone = batch["holder"].filter(pc.is_null(batch["role"]))
-            found.update(Unit(ROLE, key) for key in pc.unique(batch["role"].drop_null()).to_pylist())
-            found.update(Unit(HOLDER, key) for key in pc.unique(alone).to_pylist())
-        return sorted(found)
+            units.update(Unit(ROLE, key) for key in pc.unique(batch["role"].drop_null()).to_pylist())
+            units.update(Unit(HOLDER, key) for key in pc.unique(alone).to_pylist())
+        return sorted(units)
 
     def length(self, name: str) -> int:
         """How many rows a table has."""
@@ -184,13 +184,13 @@ def fact_of(row: Any) -> Fact:
 
 def places_of(batch: Any) -> Iterator[ObjectFacts]:
     """The objects of a record batch, whose first columns are those of Snapshot.places."""
-    *told, facts = batch.columns[: len(ObjectFacts._fields)]
+    *columns, facts = batch.columns[: len(ObjectFacts._fields)]
     # column by column: made one by one, the values of a struct take longer than all that is done with them
     every = list(
         map(fact_of, zip(*(facts.values.field(n).to_pylist() for n in range(facts.values.type.num_fields))))
     )
     edges = facts.offsets.to_pylist()
-    for row, start, end in zip(zip(*(column.to_pylist() for column in told)), edges, edges[1:]):
+    for row, start, end in zip(zip(*(column.to_pylist() for column in columns)), edges, edges[1:]):
         key, type, name, ancestors = row
         yield ObjectFacts(key, type, name, tuple(ancestors), tuple(every[start:end]))
 

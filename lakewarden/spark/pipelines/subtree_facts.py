@@ -23,27 +23,27 @@ def of_rows(
     now: float,
 ) -> dict[int, Beneath]:
     """For each object; `uses` are rows (principal, object, action, executed, at)."""
-    known = {place.key: place for place in places}
+    by_key = {place.key: place for place in places}
     objects: dict[int, int] = defaultdict(int)
     reported: dict[int, set[int]] = defaultdict(set)
     used: dict[int, set[ReportedUse]] = defaultdict(set)
     touched: dict[int, set[tuple[str, str, int]]] = defaultdict(set)
     allowed: dict[int, set[tuple[str, Unit]]] = defaultdict(set)
-    for place in known.values():
+    for place in by_key.values():
         for key in _up(place) if place.type in data else ():
             objects[key] += 1
     for person, on, action, executed, at in uses:
-        if on not in known or not executed or now - at >= WINDOW * DAY:
+        if on not in by_key or not executed or now - at >= WINDOW * DAY:
             continue
-        type = known[on].type
-        for key in _up(known[on]):
+        type = by_key[on].type
+        for key in _up(by_key[on]):
             used[key].add(ReportedUse(person, type, action))
             touched[key].add((type, action, on))
             if type in data:
                 reported[key].add(on)
     for under, fact in facts:
-        if under in known and fact.allow and fact.unit.kind != OWNER:
-            for key in known[under].ancestors:
+        if under in by_key and fact.allow and fact.unit.kind != OWNER:
+            for key in by_key[under].ancestors:
                 allowed[key].add((fact.privilege, fact.unit))
     return {
         key: Beneath(
@@ -53,7 +53,7 @@ def of_rows(
             _by_action(touched[key]),
             tuple(sorted(allowed[key])),
         )
-        for key in known
+        for key in by_key
     }
 
 
@@ -95,11 +95,11 @@ def with_beneath(places: Any, facts: Any, uses: Any, data: Collection[str], now:
     looked = places.join(
         up.where("on <> key").select(f.col("on").alias("key")).distinct(), "key", "left_semi"
     )
-    found = places.where("size(facts) > 0").union(looked).dropDuplicates(["key"])
+    frame = places.where("size(facts) > 0").union(looked).dropDuplicates(["key"])
     for part in parts:
-        found = found.join(part.withColumnRenamed("on", "key"), "key", "left")
+        frame = frame.join(part.withColumnRenamed("on", "key"), "key", "left")
     none = f.array()
-    return found.select(
+    return frame.select(
         *("key", "type", "name", "ancestors", "facts"),
         f.coalesce("objects", f.lit(0)).alias("objects"),
         f.coalesce("reported", f.lit(0)).alias("reported"),

@@ -137,8 +137,8 @@ class Least:
                 yield from self._idle(fact, place, beneath)
 
     def _unused(self, fact: Fact, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
-        known = self._privilege(fact, place)
-        if known is None or self.since is None or known.category == "manage":
+        privilege = self._privilege(fact, place)
+        if privilege is None or self.since is None or privilege.category == "manage":
             return  # whoever manages does it here, where no job tells of it
         if not self._told_here(place) or not self.settled_in(fact):
             return
@@ -146,15 +146,17 @@ class Least:
         ground = {**counted, "given": self.given(fact)}
         crowd = self.standing.crowd(fact.unit)
         # who did something here or below that the privilege serves
-        bit = self.law.privileges[known.code].bit
+        bit = self.law.privileges[privilege.code].bit
         users = self.standing.people.crowd(
             item.person for item in beneath.used if bit & serving(self.law.code, item.type, item.action)
         )
         if not crowd & users:
             yield self._about(fact, place, "unused_grant", ground)
-        elif known.category != "use":
+        elif privilege.category != "use":
             touched = sum(
-                n for type, action, n in beneath.touched if known.bit & serving(self.law.code, type, action)
+                n
+                for type, action, n in beneath.touched
+                if privilege.bit & serving(self.law.code, type, action)
             )
             if touched * WIDE <= beneath.objects:
                 yield self._about(fact, place, "wide_grant", {**ground, "used": touched})
@@ -189,7 +191,7 @@ class Least:
         They can all be ended together: what is ended does not count as a ground to end another.
         """
         above = self._kept_on(place.ancestors[-1]) if place.ancestors else {}
-        found: dict[int | None, Phrase] = {}
+        phrases: dict[int | None, Phrase] = {}
         facts = [fact for fact in place.facts if self._now(fact) and self._privilege(fact, place)]
         for fact in sorted(facts, key=self.ease):
             side = _side(fact, self.law)
@@ -199,15 +201,15 @@ class Least:
                 for item in facts
                 if item is not fact
                 and _side(item, self.law) == side
-                and item.key not in found
+                and item.key not in phrases
                 and _lasts(item)
             ]
             for item in beside:
                 others |= self.lasting.crowd(item.unit)
             crowd = self.standing.crowd(fact.unit)
             if fact.privilege != OWNS and crowd and not crowd & ~others:
-                found[fact.key] = self._by(crowd, above.get(side, 0), beside)
-        return found
+                phrases[fact.key] = self._by(crowd, above.get(side, 0), beside)
+        return phrases
 
     def ease(self, fact: Fact) -> tuple[int, int, int]:
         """What is easiest to miss comes first: what one person alone has, then what few have."""
@@ -232,13 +234,13 @@ class Least:
         return self._kept[key]
 
     def _idle(self, fact: Fact, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
-        known = self._privilege(fact, place)
-        if known is None or known.bit & denial_matters(self.law.code):
+        privilege_ = self._privilege(fact, place)
+        if privilege_ is None or privilege_.bit & denial_matters(self.law.code):
             return  # some operations ask that it is not denied, whoever has it
-        given = self._ever_on(place.key, place).get(known.code, 0)
+        given = self._ever_on(place.key, place).get(privilege_.code, 0)
         for code, unit in beneath.allowed:
-            one = self.law.privilege(code)
-            if one is not None and one.code == known.code:
+            privilege = self.law.privilege(code)
+            if privilege is not None and privilege.code == privilege_.code:
                 given |= self.ever.crowd(unit)
         crowd = self.ever.crowd(fact.unit)
         if not crowd & given:
@@ -248,14 +250,14 @@ class Least:
         """Who might have each privilege on an object now or later, denials put aside."""
         if key not in self._denied:
             above = place.ancestors[-1] if place.ancestors else None
-            found = dict(self._ever_on(above, self.containers[above])) if above is not None else {}
+            crowds = dict(self._ever_on(above, self.containers[above])) if above is not None else {}
             for fact in place.facts:
-                known = self._privilege(fact, place)
-                if known is not None and fact.allow and not _over(fact, self.standing.realm.at):
-                    found[known.code] = found.get(known.code, 0) | self.ever.crowd(fact.unit)
+                privilege = self._privilege(fact, place)
+                if privilege is not None and fact.allow and not _over(fact, self.standing.realm.at):
+                    crowds[privilege.code] = crowds.get(privilege.code, 0) | self.ever.crowd(fact.unit)
             if place.key not in self.containers:
-                return found
-            self._denied[key] = found
+                return crowds
+            self._denied[key] = crowds
         return self._denied[key]
 
     def _owner(self, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
@@ -293,16 +295,16 @@ class Least:
 
     def _privilege(self, fact: Fact, place: ObjectFacts) -> Privilege | None:
         """The privilege that a fact gives or denies on the object; None for one that counts for nothing."""
-        known = self.law.privilege(fact.privilege)
-        return known if known is not None and place.type in known.binds else None
+        privilege = self.law.privilege(fact.privilege)
+        return privilege if privilege is not None and place.type in privilege.binds else None
 
     def _now(self, fact: Fact) -> bool:
         return contains(fact.window, self.standing.realm.at)
 
 
 def _side(fact: Fact, law: Dialect) -> str:
-    known = law.privilege(fact.privilege)
-    return f"{known.code if known else fact.privilege}{'' if fact.allow else ' denied'}"
+    privilege = law.privilege(fact.privilege)
+    return f"{privilege.code if privilege else fact.privilege}{'' if fact.allow else ' denied'}"
 
 
 def _lasts(fact: Fact) -> bool:
@@ -354,11 +356,11 @@ def ownable(law: str) -> frozenset[str]:
         atom.name for test in dialect.tests.values() for atom in atoms(test.condition) if atom.kind == OWNER
     }
     # the types that hold data, and those below which it stands
-    found, before = set(data_types(dialect)), -1
-    while len(found) != before:
-        before = len(found)
-        found |= {type for type in dialect.types if set(dialect.child_types(type)) & found}
-    return frozenset(owned & found)
+    types, before = set(data_types(dialect)), -1
+    while len(types) != before:
+        before = len(types)
+        types |= {type for type in dialect.types if set(dialect.child_types(type)) & types}
+    return frozenset(owned & types)
 
 
 __all__ = ["Beneath", "Hint", "Least", "ReportedUse", "denial_matters", "ownable", "serving"]

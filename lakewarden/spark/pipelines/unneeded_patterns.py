@@ -67,27 +67,29 @@ class OnTexts:
             above = (self.least.containers[key] for key in entity.ancestors)
             lineage = tuple(Level(item.type, item.key, item.name) for item in (*above, entity))
             # the texts that name an entity, or something above it: what is asked there may be what it is for
-            found = self._held.on(*pattern_levels.named(lineage))
+            rules = self._held.on(*pattern_levels.named(lineage))
             for end in range(1, len(lineage)):
-                found |= self._held.on(*pattern_levels.named(lineage[:end]))
-            naming, told = found, done.get(entity.key, ())
+                rules |= self._held.on(*pattern_levels.named(lineage[:end]))
+            naming, seen_uses = rules, done.get(entity.key, ())
             if entity.type in data:
                 for place in places(naming):
                     objects[place] += 1
-                    reported[place] += bool(told)
-            if told:
-                self._add(used, naming | self._held.below(*pattern_levels.named(lineage)), entity.type, told)
+                    reported[place] += bool(seen_uses)
+            if seen_uses:
+                self._add(
+                    used, naming | self._held.below(*pattern_levels.named(lineage)), entity.type, seen_uses
+                )
         return [Named(*item) for item in zip(objects, reported, used)]
 
-    def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, told: Iterable[Use]) -> None:
-        for person, _, action in told:
+    def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, uses: Iterable[Use]) -> None:
+        for person, _, action in uses:
             bits = serving(self.law.code, type, action)
             for place in places(naming):
                 used[place][bits] |= self.least.standing.people.alone(person)
 
     def _unused(self, fact: Fact) -> Iterator[Hint]:
-        known, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
-        if known is None or known.category == "manage" or not named.objects:
+        privilege, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
+        if privilege is None or privilege.category == "manage" or not named.objects:
             return
         if self.least.since is None or not self._told_here(fact.on) or not self.least.settled_in(fact):
             return
@@ -110,18 +112,18 @@ class OnTexts:
         on: dict[int, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             on[self._at[fact.on]].append(fact)
-        found: dict[int | None, Phrase] = {}
+        phrases: dict[int | None, Phrase] = {}
         for fact in sorted(self.facts, key=self.least.ease):
-            crowd, beside = self.least.standing.crowd(fact.unit), self._beside(fact, on, found)
+            crowd, beside = self.least.standing.crowd(fact.unit), self._beside(fact, on, phrases)
             others = 0
             for item in beside:
                 others |= self.least.lasting.crowd(item.unit)
             if crowd and not crowd & ~others:
                 wider = sorted({item.on for item in beside} - {fact.on})
-                found[fact.key] = (
+                phrases[fact.key] = (
                     phrase(hint_phrases.ON_TEXT, name=wider[0]) if wider else phrase(hint_phrases.SAME_NAME)
                 )
-        return found
+        return phrases
 
     def _beside(
         self, fact: Fact, on: Mapping[int, Sequence[Fact]], ended: Mapping[int | None, Phrase]

@@ -30,8 +30,8 @@ COLUMNS = (
 
 
 def arguments(parser: ArgumentParser) -> None:
-    told = "days for which something must have been given before it is called unused"
-    parser.add_argument("--after", type=int, default=AFTER, help=told)
+    help_text = "days for which something must have been given before it is called unused"
+    parser.add_argument("--after", type=int, default=AFTER, help=help_text)
 
 
 def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Hint]:
@@ -93,8 +93,8 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
             frame = subtree_facts.with_beneath(
                 places, facts, uses, data_types(least.law), least.standing.realm.at
             )
-            found = _mapped(spark, least, frame)
-            found.union(rows).write.mode("overwrite").parquet(target)
+            mapped = _mapped(spark, least, frame)
+            mapped.union(rows).write.mode("overwrite").parquet(target)
     with tell.step("adding up", 150):
         kinds = spark.read.parquet(target).groupBy("kind").count().collect()
     summary = {"kinds": {row["kind"]: row["count"] for row in kinds}, "days": least.days}
@@ -127,8 +127,8 @@ def _read(batch: Any) -> Iterator[tuple[ObjectFacts, Beneath]]:
         yield place, subtree_facts.beneath_of(*row)
 
 
-def _row(found: Hint) -> tuple[Any, ...]:
-    return (*found[:-1], json.dumps(found.data, sort_keys=True))
+def _row(hint: Hint) -> tuple[Any, ...]:
+    return (*hint[:-1], json.dumps(hint.data, sort_keys=True))
 
 
 def _least(snapshot: Snapshot, places: Any, uses: Any, after: int) -> Least:
@@ -186,10 +186,10 @@ def _personal(rows: Iterable[tuple[int, int | None]]) -> dict[int, int]:
     return {role: holder for role, holder in rows if holder is not None}
 
 
-def _tops(places: Iterable[ObjectFacts], told: set[int]) -> frozenset[int]:
+def _tops(places: Iterable[ObjectFacts], ids: set[int]) -> frozenset[int]:
     """The objects right below the root that a use was told of, or of something below them."""
     return frozenset(
-        place.ancestors[1] if len(place.ancestors) > 1 else place.key for place in places if place.key in told
+        place.ancestors[1] if len(place.ancestors) > 1 else place.key for place in places if place.key in ids
     )
 
 

@@ -89,14 +89,14 @@ def _prepare(work: RunContext) -> None:
 
 
 def _plan(work: RunContext) -> Plan:
-    counter, known = Counter.objects.get(), _read_before(work)
-    if known is None:
+    counter, before_read = Counter.objects.get(), _read_before(work)
+    if before_read is None:
         return Plan(0, "", 0, "", counter.revision, counter.digest, work.now.isoformat())
-    read, digest = known["verified"], known["digest"]
+    read, digest = before_read["verified"], before_read["digest"]
     start = min([read, *_moving(work).values_list("first", flat=True)])
     before = Change.objects.filter(revision=start).values_list("digest", flat=True).first()
-    told = digest if start == read else before or ""
-    return Plan(start, told, read, digest, counter.revision, counter.digest, known["whole"])
+    digest_before = digest if start == read else before or ""
+    return Plan(start, digest_before, read, digest, counter.revision, counter.digest, before_read["whole"])
 
 
 def _read_before(work: RunContext) -> Result | None:
@@ -105,8 +105,8 @@ def _read_before(work: RunContext) -> Result | None:
     row = done.order_by("-ended").first()
     if row is None or datetime.fromisoformat(row.result["whole"]) < work.now - WHOLE_AGAIN:
         return None
-    found: Result = row.result
-    return found
+    result: Result = row.result
+    return result
 
 
 def _moving(work: RunContext) -> QuerySet[Archive]:
@@ -131,7 +131,7 @@ def _changes(work: RunContext, plan: Plan) -> Iterator[list[Row]]:
 
 
 def _options(work: RunContext) -> Mapping[str, str]:
-    wanted = Q(upto__gt=_told(work.output).read) | Q(pk__in=_moving(work))
+    wanted = Q(upto__gt=_plan_in(work.output).read) | Q(pk__in=_moving(work))
     rows = Archive.objects.filter(wanted).order_by("first")
     return {
         "chain": str(work.output / CHAIN),
@@ -140,7 +140,7 @@ def _options(work: RunContext) -> Mapping[str, str]:
     }
 
 
-def _told(folder: Path) -> Plan:
+def _plan_in(folder: Path) -> Plan:
     return Plan(**json.loads((folder / PLAN).read_text()))
 
 
@@ -161,15 +161,15 @@ def _carry(work: RunContext, folder: Path) -> None:
 def _load(work: RunContext, folder: Path) -> Result:
     verdict = json.loads((folder / VERDICT).read_text())
     moved = Archive.objects.filter(realm=work.run.realm, recorded__gt=work.run.revision)
-    told = {
+    totals = {
         "events_moved": sum(item.events for item in moved),
         "facts_moved": sum(item.facts for item in moved),
     }
     days = retention.days(work.run.realm) if work.run.realm else None
-    plan = _told(folder)
+    plan = _plan_in(folder)
     kept = {"changes": verdict["changes"], "events": verdict["events"]}
-    known = {"verified": plan.last, "digest": plan.end, "whole": plan.whole}
-    return {**kept, **known, **told, "moved": moved.count(), "retention_days": days or 0}
+    totals_read = {"verified": plan.last, "digest": plan.end, "whole": plan.whole}
+    return {**kept, **totals_read, **totals, "moved": moved.count(), "retention_days": days or 0}
 
 
 PIPELINE = Pipeline(

@@ -99,9 +99,9 @@ def _row(name: str, root: Node | None, by: Actor, master: str) -> PipelineRun:
     revision = Counter.objects.get().revision
     wanted = PipelineRun.objects.filter(name=name, realm=realm, revision=revision)
     waiting = PipelineRun.objects.filter(name=name, realm=realm, state__in=("waiting", "running"))
-    found = wanted.first() or waiting.order_by("-revision").first()
-    if found is not None:
-        return found
+    run = wanted.first() or waiting.order_by("-revision").first()
+    if run is not None:
+        return run
     try:
         with transaction.atomic():
             return PipelineRun.objects.create(
@@ -163,10 +163,10 @@ def left(run: PipelineRun, last: timedelta | None = None, *, now: datetime | Non
     """
     if run.state != "running" or run.started is None or not 0 < run.done < run.total:
         return None
-    taken, share = (now or timezone.now()) - run.started, run.done / run.total
-    if last is not None and taken < last:
-        return last - taken
-    return taken * (1 / share - 1) if share >= TELLING else None
+    elapsed, share = (now or timezone.now()) - run.started, run.done / run.total
+    if last is not None and elapsed < last:
+        return last - elapsed
+    return elapsed * (1 / share - 1) if share >= TELLING else None
 
 
 def lasted(runs: Collection[PipelineRun]) -> dict[tuple[str, int | None], timedelta]:
@@ -184,12 +184,12 @@ def lasted(runs: Collection[PipelineRun]) -> dict[tuple[str, int | None], timede
 def ask_nightly() -> list[PipelineRun]:
     """Ask for every nightly pipeline of every realm; each is worth one try a night."""
     system = Actor(None, "system")
-    asked = []
+    asked_runs = []
     for pipeline in known.every():
         if pipeline.nightly:
             roots = [None] if pipeline.of_site else [root_of(realm) for realm in open_realms()]
-            asked += [ask(pipeline.name, root, by=system) for root in roots]
-    return asked
+            asked_runs += [ask(pipeline.name, root, by=system) for root in roots]
+    return asked_runs
 
 
 def open_realms() -> QuerySet[Realm]:

@@ -124,15 +124,17 @@ def write(folder: Path, tables: Mapping[str, Iterable[tuple[Any, ...]]]) -> None
     for name, columns in SHAPES.items():
         rows = list(tables[name])
         values = zip(*rows, strict=True) if rows else [[] for _ in columns]
-        arrays = [pa.array(list(one), type) for one, (_, type) in zip(values, columns, strict=True)]
+        arrays = [
+            pa.array(list(values_of), type) for values_of, (_, type) in zip(values, columns, strict=True)
+        ]
         table = pa.Table.from_arrays(arrays, schema=pa.schema(list(columns)))
         pq.write_table(table, folder / f"{name}.parquet")
 
 
 def _backends(work: RunContext) -> list[tuple[Backend, Node]]:
     rows = Backend.objects.filter(realm=work.place.realm_id).exclude(state=Backend.State.PAUSED)
-    found = ((row, node(row.catalog_id)) for row in rows.order_by("pk"))
-    return [(row, catalog) for row, catalog in found if catalog is not None]
+    backends = ((row, node(row.catalog_id)) for row in rows.order_by("pk"))
+    return [(row, catalog) for row, catalog in backends if catalog is not None]
 
 
 def _prepare(work: RunContext) -> None:
@@ -159,32 +161,32 @@ def _read(row: Backend, catalog: Node, into: Tables) -> int:
 def _here(work: RunContext) -> Callable[[], Result]:
     """The same by the sync's own comparison, which changes nothing in the backend."""
     every = _backends(work)
-    told: dict[str, dict[str, Any]] = {}
+    names: dict[str, dict[str, Any]] = {}
     for number, (row, catalog) in enumerate(every):
         work.tell(number, len(every), f"comparing {catalog.name}")
         try:
             report = worker.now(row, dry_run=True)
         except BackendError as error:
-            told[catalog.name] = {"trouble": str(error)}
+            names[catalog.name] = {"trouble": str(error)}
         else:
-            told[catalog.name] = {
+            names[catalog.name] = {
                 "missing": report.missing,
                 "extra": report.extra,
                 "same": report.in_sync,
                 "foreign": report.foreign,
             }
-    return lambda: {"backends": told}
+    return lambda: {"backends": names}
 
 
 def _load(work: RunContext, folder: Path) -> Result:
     counts = json.loads((folder / "summary.json").read_text())
     names = {row.pk: catalog.name for row, catalog in _backends(work)}
-    told = {names[int(key)]: found for key, found in counts.items() if int(key) in names}
+    by_backend = {names[int(key)]: count for key, count in counts.items() if int(key) in names}
     for name, many in json.loads((folder / FOREIGN).read_text()).items():
-        if name in told:
-            told[name]["foreign"] = many
-    told |= json.loads((folder / TROUBLES).read_text())
-    return {"backends": told, "differences": list(differences(folder))[:SHOWN]}
+        if name in by_backend:
+            by_backend[name]["foreign"] = many
+    by_backend |= json.loads((folder / TROUBLES).read_text())
+    return {"backends": by_backend, "differences": list(differences(folder))[:SHOWN]}
 
 
 def differences(folder: Path) -> Iterator[dict[str, Any]]:

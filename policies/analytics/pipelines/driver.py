@@ -105,9 +105,9 @@ def _driver(command: list[str], log: IO[bytes]) -> Iterator[subprocess.Popen[byt
 def _lines(pipe: IO[bytes] | None) -> Iterator[dict[str, Any]]:
     for line in pipe or ():
         with suppress(ValueError):  # Java too may write there
-            told = json.loads(line)
-            if isinstance(told, dict):
-                yield told
+            event = json.loads(line)
+            if isinstance(event, dict):
+                yield event
 
 
 def _ending(code: int, log: Path) -> str:

@@ -36,8 +36,8 @@ def _here(work: RunContext) -> Callable[[], Result]:
     with transaction.atomic():
         measured = Measured(work.place, now=work.now)
     work.tell(2, 3, f"asking about {len(measured.places):,} objects")
-    found = measured.figures()
-    return lambda: store(work.run, found)
+    figures = measured.figures()
+    return lambda: store(work.run, figures)
 
 
 def _load(work: RunContext, folder: Path) -> Result:
@@ -54,14 +54,14 @@ def store(run: PipelineRun, found: Mapping[str, Any]) -> Result:
     return {**kept, "grants": grants.count() + direct.count(), "sampled": found.get("sampled", 0)}
 
 
-def _lines(run: PipelineRun, found: Mapping[str, Any]) -> Iterator[Figure]:
+def _lines(run: PipelineRun, figures: Mapping[str, Any]) -> Iterator[Figure]:
     """What was dropped or forgotten since the snapshot is left out."""
-    keys = {line["key"] for name in KINDS for line in found[name]}
+    keys = {line["key"] for name in KINDS for line in figures[name]}
     things = set(Securable.objects.filter(pk__in=keys).values_list("pk", flat=True))
     people = set(Principal.objects.filter(pk__in=keys).values_list("pk", flat=True))
     for name, kind in KINDS.items():
-        known, field = (people, "principal") if kind == Figure.Kind.PERSON else (things, "securable")
-        lines = [line for line in found[name] if line["key"] in known][:FOREMOST]
+        names, field = (people, "principal") if kind == Figure.Kind.PERSON else (things, "securable")
+        lines = [line for line in figures[name] if line["key"] in names][:FOREMOST]
         for place, line in enumerate(lines, 1):
             yield Figure(
                 run=run,

@@ -84,13 +84,13 @@ def overview(root: Node, by: Actor) -> Overview | None:
     if run is None:
         return None
     lines = _lines(root)
-    found = run.result
+    result = run.result
     return Overview(
         run,
-        found["objects"],
-        found["pairs"],
-        found["people"],
-        [(start, people) for start, people in found["reach"]],
+        result["objects"],
+        result["pairs"],
+        result["people"],
+        [(start, people) for start, people in result["reach"]],
         exposed=lines[Figure.Kind.OBJECT],
         broadest=lines[Figure.Kind.ROLE],
         furthest=lines[Figure.Kind.PERSON],
@@ -105,24 +105,24 @@ def growth(root: Node) -> list[Point]:
 
 
 def _point(row: PipelineRun) -> Point:
-    found = row.result
+    result = row.result
     return Point(
         revision=row.revision,
         at=row.ended or row.asked,
-        objects=sum(found["objects"].values()),
-        people=found["people"]["all"] + found["people"]["services"],
-        grants=found["grants"],
-        reading=sum(actions.get("read", 0) for actions in found["pairs"].values()),
+        objects=sum(result["objects"].values()),
+        people=result["people"]["all"] + result["people"]["services"],
+        grants=result["grants"],
+        reading=sum(actions.get("read", 0) for actions in result["pairs"].values()),
     )
 
 
 def _lines(root: Node) -> dict[str, list[TopEntry]]:
     """The foremost of each kind, of which what is gone is left out."""
     rows = list(Figure.objects.filter(realm=root.realm_id).select_related("principal").order_by("place"))
-    known = nodes({row.securable_id for row in rows if row.securable_id})
-    found: dict[str, list[TopEntry]] = {kind: [] for kind in Figure.Kind.values}
+    by_id = nodes({row.securable_id for row in rows if row.securable_id})
+    entries: dict[str, list[TopEntry]] = {kind: [] for kind in Figure.Kind.values}
     for row in rows:
-        about = known.get(row.securable_id or 0)
+        about = by_id.get(row.securable_id or 0)
         if about is not None or row.principal is not None:
-            found[row.kind].append(TopEntry(row.place, row.weight, row.numbers, about, row.principal))
-    return found
+            entries[row.kind].append(TopEntry(row.place, row.weight, row.numbers, about, row.principal))
+    return entries

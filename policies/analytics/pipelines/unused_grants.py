@@ -37,8 +37,8 @@ def _here(work: RunContext) -> Callable[[], Result]:
     work.tell(1, 3, "reading the facts")
     tables = rows.of(work.place, work.run.revision, work.now)
     work.tell(2, 3, "reading what is granted")
-    found = unused_grants.in_memory(tables, after=settings.LAKEWARDEN_UNUSED_AFTER)
-    return lambda: store(work, found)
+    hints = unused_grants.in_memory(tables, after=settings.LAKEWARDEN_UNUSED_AFTER)
+    return lambda: store(work, hints)
 
 
 def _load(work: RunContext, folder: Path) -> Result:
@@ -60,12 +60,12 @@ def store(work: RunContext, found: Iterable[Found]) -> Result:
     New ones come, what is mended goes, what is dismissed stays dismissed.
     """
     kept = list(_awake(work, _foremost(found)))
-    known = _known(kept)
+    hints_known = _known(kept)
     hints = {
         item.key: _hint(work, item)
         for item in kept
-        if {item.object, item.role, item.other_role} <= known[Securable] | {None}
-        and item.holder in known[Principal] | {None}
+        if {item.object, item.role, item.other_role} <= hints_known[Securable] | {None}
+        and item.holder in hints_known[Principal] | {None}
     }
     Hint.objects.bulk_create(
         hints.values(),
@@ -83,7 +83,7 @@ def _foremost(found: Iterable[Found]) -> Iterator[Found]:
     for item in found:
         by_kind[item.kind].append(item)
     for some in by_kind.values():
-        yield from sorted(some, key=lambda one: (-one.people, one.key))[:MOST]
+        yield from sorted(some, key=lambda hint: (-hint.people, hint.key))[:MOST]
 
 
 def _known(found: Iterable[Found]) -> dict[type, set[int | None]]:
@@ -156,11 +156,11 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
     people = list(people)
     signed = User.objects.filter(principal__in=people, last_login__isnull=False)
     tokens = Token.objects.filter(principal__in=people, last_used__isnull=False).values_list("principal")
-    found: dict[int, datetime] = {}
+    last_seen: dict[int, datetime] = {}
     for key, at in (*signed.values_list("principal", "last_login"), *tokens.annotate(at=Max("last_used"))):
         if key is not None and at is not None:
-            found[key] = max(at, found.get(key, at))
-    return found
+            last_seen[key] = max(at, last_seen.get(key, at))
+    return last_seen
 
 
 PIPELINE = Pipeline(

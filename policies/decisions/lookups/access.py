@@ -161,10 +161,10 @@ class AccessMap:
         """The people of each holding group."""
         groups = [pk for pk, row in self.holders.items() if row.kind == Principal.Kind.GROUP]
         rows = Membership.objects.as_of(self.as_of).within(self.now).filter(group__in=groups)
-        found: dict[int, list[int]] = {pk: [] for pk in groups}
+        by_group: dict[int, list[int]] = {pk: [] for pk in groups}
         for group, member in rows.values_list("group", "member"):
-            found[group].append(member)
-        return found
+            by_group[group].append(member)
+        return by_group
 
     @cached_property
     def people(self) -> dict[int, Principal]:
@@ -183,17 +183,17 @@ class AccessMap:
         inside = Membership.objects.as_of(self.as_of).within(self.now)
         through = inside.filter(group__in=admitted.values("principal")).values("member")
         people = Principal.objects.exclude(kind__in=(Principal.Kind.GROUP, Principal.Kind.PATTERN))
-        found = people.filter(Q(pk__in=admitted.values("principal")) | Q(pk__in=through))
-        return set(found.values_list("pk", flat=True))
+        rows = people.filter(Q(pk__in=admitted.values("principal")) | Q(pk__in=through))
+        return set(rows.values_list("pk", flat=True))
 
     @cached_property
     def loaded(self) -> facts.Loaded:
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
-        asked = self.people | self.holders | ({self.also.pk: self.also} if self.also else {})
-        if self.as_of is None and all(map(is_principal_good, asked.values())):
-            return people.load(realm, self.node.realm, asked, now=self.now, objects=self._objects)
+        principal_ids = self.people | self.holders | ({self.also.pk: self.also} if self.also else {})
+        if self.as_of is None and all(map(is_principal_good, principal_ids.values())):
+            return people.load(realm, self.node.realm, principal_ids, now=self.now, objects=self._objects)
         return facts.load(
-            realm, self.node.realm, asked, now=self.now, as_of=self.as_of, objects=self._objects
+            realm, self.node.realm, principal_ids, now=self.now, as_of=self.as_of, objects=self._objects
         )
 
     def access_of(self, principal: Principal) -> Access:
@@ -246,17 +246,17 @@ class AccessMap:
     def coming(self) -> list[tuple[Principal, tuple[Path, ...]]]:
         """To whom something is given that has not begun, by name, with the ways it will come."""
         moment = self.now.timestamp()
-        found = []
+        grants = []
         for row in self.holders.values():
             starts = ((path, path.rule.valid_from) for path in self._telling(row))
             if paths := tuple(path for path, start in starts if start is not None and start > moment):
-                found.append((row, paths))
-        return sorted(found, key=lambda item: item[0].label.casefold())
+                grants.append((row, paths))
+        return sorted(grants, key=lambda item: item[0].label.casefold())
 
     def _telling(self, principal: Principal) -> tuple[Path, ...]:
         """What speaks of the object itself, whenever it holds."""
         if principal.pk not in self._paths:
-            parts = self._told.parts_for(principal, principal.pk)
+            parts = self._managing_facts.parts_for(principal, principal.pk)
             self._paths[principal.pk] = tuple(chain.from_iterable(map(self._paths_by, parts)))
         return self._paths[principal.pk]
 
@@ -275,7 +275,7 @@ class AccessMap:
         return known[1]
 
     @cached_property
-    def _told(self) -> facts.Loaded:
+    def _managing_facts(self) -> facts.Loaded:
         return self.loaded.only(self._privileges)
 
 
@@ -284,8 +284,8 @@ def depths(node: Node) -> Callable[[Rule], int | None]:
     law = dialects.get(node.kind)
     if isinstance(law, dialects.TextDialect):
         return lambda rule: pattern_levels.deepest(rule, law, node.levels)
-    known = {key: depth for depth, key in enumerate(node.lineage)}
-    return lambda rule: known.get(rule.object)  # type: ignore[call-overload]
+    depth_of = {key: depth for depth, key in enumerate(node.lineage)}
+    return lambda rule: depth_of.get(rule.object)  # type: ignore[call-overload]
 
 
 def relevant_privileges(node: Node) -> Collection[str]:

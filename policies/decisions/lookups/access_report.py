@@ -61,16 +61,16 @@ def reachable(
     if within is not None:
         rows = rows.filter(on_or_below(within))
     keys = list(rows.order_by("securable").values_list("securable", flat=True)[: SCANNED + 1])
-    known = nodes(keys[:SCANNED]) if keys else {}
+    by_id = nodes(keys[:SCANNED]) if keys else {}
     live = [rule for rule in slice_.rules if rule.holds_at(now.timestamp())]
-    found: list[Reached] = []
-    for node in (known[key] for key in keys[:SCANNED] if key in known):
+    reached: list[Reached] = []
+    for node in (by_id[key] for key in keys[:SCANNED] if key in by_id):
         can = actions(slice_, node, now=now)
-        if can and len(found) == limit:
-            return Reachable(tuple(found), found[-1].node.id)
+        if can and len(reached) == limit:
+            return Reachable(tuple(reached), reached[-1].node.id)
         if can:
-            found.append(Reached(node, can, _telling(live, node)))
-    return Reachable(tuple(found), keys[SCANNED - 1] if len(keys) > SCANNED else None)
+            reached.append(Reached(node, can, _telling(live, node)))
+    return Reachable(tuple(reached), keys[SCANNED - 1] if len(keys) > SCANNED else None)
 
 
 def _candidates(slice_: Slice, root: Node) -> Q:
@@ -82,6 +82,6 @@ def _candidates(slice_: Slice, root: Node) -> Q:
 
 def _telling(rules: Sequence[Rule], node: Node) -> tuple[Rule, ...]:
     codes, depth_of = relevant_privileges(node), depths(node)
-    told = [(depth_of(rule), rule) for rule in rules if rule.privilege in codes]
-    near = sorted(((depth, rule) for depth, rule in told if depth is not None), key=lambda one: one[0])
+    deep = [(depth_of(rule), rule) for rule in rules if rule.privilege in codes]
+    near = sorted(((depth, rule) for depth, rule in deep if depth is not None), key=lambda pair: pair[0])
     return tuple(rule for _, rule in near)

@@ -25,15 +25,15 @@ def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
 
 
 def _people(owned: Numbers, moment: datetime) -> int:
-    told: dict[str, Any] = {"rest": owned.told, "holding": owned.holding.text, "at": moment}
+    parameters: dict[str, Any] = {"rest": owned.told, "holding": owned.holding.text, "at": moment}
     listed = ["SELECT unnest(%(rest)s::bigint[])"]
     for rows in owned.rows:
         sql, values = rows.order_by().values_list("securable").query.sql_with_params()
-        names = [f"value{len(told) + at}" for at in range(len(values))]
+        names = [f"value{len(parameters) + at}" for at in range(len(values))]
         listed.append(sql % tuple(f"%({name})s" for name in names))
-        told |= dict(zip(names, values, strict=True))
+        parameters |= dict(zip(names, values, strict=True))
     with connection.cursor() as cursor:
-        cursor.execute(_statement(" UNION ALL ".join(listed)), told)
+        cursor.execute(_statement(" UNION ALL ".join(listed)), parameters)
         [many] = cursor.fetchone() or (0,)
         return int(many)
 
@@ -74,8 +74,10 @@ _NOW = """
 
 @cache
 def _statement(owned: str) -> str:
-    told = {f"open_{alias}": _OPEN.format(alias) for alias in "pgaom"}
-    return _PEOPLE.format(owned=owned, **told, **{f"now_{alias}": _NOW.format(alias) for alias in "gam"})
+    parameters = {f"open_{alias}": _OPEN.format(alias) for alias in "pgaom"}
+    return _PEOPLE.format(
+        owned=owned, **parameters, **{f"now_{alias}": _NOW.format(alias) for alias in "gam"}
+    )
 
 
 def changes_by_day(owned: Collection[int], kinds: Sequence[str], *, since: datetime) -> dict[date, int]:

@@ -79,5 +79,5 @@ class Finder:
             later = Q(folded__gt=after.folded) | Q(folded=after.folded, pk__gt=after.key)
             behind = [first.filter(later), rest] if after.begins else [rest.filter(later)]
         several = [item.order_by("folded", "pk")[:limit] for item in behind]
-        found = several[0].union(*several[1:], all=True)[:limit] if several[1:] else several[0]
-        return [Hit(row, After(row.begins, row.folded, row.pk)) for row in found]
+        rows = several[0].union(*several[1:], all=True)[:limit] if several[1:] else several[0]
+        return [Hit(row, After(row.begins, row.folded, row.pk)) for row in rows]

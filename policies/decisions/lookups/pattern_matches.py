@@ -59,13 +59,13 @@ def counted(root: Node, asked: Sequence[tuple[Authorizable, int | None]]) -> lis
         .values_list("at", "many")
         for place, (target, as_of) in enumerate(asked)
     ]
-    found = dict(each[0].union(*each[1:], all=True)) if each else {}
-    return [found.get(place, 0) for place in range(len(asked))]
+    counts = dict(each[0].union(*each[1:], all=True)) if each else {}
+    return [counts.get(place, 0) for place in range(len(asked))]
 
 
 def texts_on(root: Node, entity: Authorizable) -> list[str]:
     """The texts on which something is given now that name the entity or are like it, itself first."""
     rows = Grant.objects.open().filter(realm=root.realm_id, pattern__startswith=f"{entity.type}:")
-    known = rows.order_by("pattern").values_list("pattern", flat=True).distinct()
-    found = [text for text in known if matches(parse(text, others=True), entity)]
-    return sorted(found, key=lambda text: (text != str(entity), text))
+    patterns = rows.order_by("pattern").values_list("pattern", flat=True).distinct()
+    texts = [text for text in patterns if matches(parse(text, others=True), entity)]
+    return sorted(texts, key=lambda text: (text != str(entity), text))

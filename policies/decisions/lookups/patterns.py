@@ -47,10 +47,10 @@ def children(slice_: Slice, node: Node, type_: str, *, now: datetime) -> list[in
 def inside(slice_: Slice, root: Node, types: Collection[str], *, now: datetime) -> list[int]:
     """The numbers of everything in a realm, of some types or of all, that lists show, as above."""
     moment = now.timestamp()
-    found = (each for each in _levels(root) if not types or each[-1].type in types)
+    levels = (each for each in _levels(root) if not types or each[-1].type in types)
     if _administers(slice_, root, now):
-        return [number(each[-1]) for each in found]
-    return [number(each[-1]) for each in found if engine.shows(slice_, each, now=moment)]
+        return [number(each[-1]) for each in levels]
+    return [number(each[-1]) for each in levels if engine.shows(slice_, each, now=moment)]
 
 
 def _administers(slice_: Slice, node: Node, now: datetime) -> bool:
@@ -60,7 +60,7 @@ def _administers(slice_: Slice, node: Node, now: datetime) -> bool:
 
 def _levels(root: Node) -> Iterable[tuple[Level, ...]]:
     rows = Placement.objects.open().filter(ancestors__contains=[root.id])
-    found = list(rows.values_list("securable", "type", "name", "ancestors"))
-    known = {key: Level(type_, key, name) for key, type_, name, _ in found}
-    for key, _, _, above in found:
-        yield (*root.levels, *(known[item] for item in above[1:]), known[key])
+    container_rows = list(rows.values_list("securable", "type", "name", "ancestors"))
+    levels_by_id = {key: Level(type_, key, name) for key, type_, name, _ in container_rows}
+    for key, _, _, above in container_rows:
+        yield (*root.levels, *(levels_by_id[item] for item in above[1:]), levels_by_id[key])

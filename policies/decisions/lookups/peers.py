@@ -112,8 +112,8 @@ def share(
     person: Principal, root: Node, node: Node, privileges: Sequence[str], *, now: datetime | None = None
 ) -> Share:
     """How many of the comparable people have any of the privileges on an object, by any path.  One query."""
-    found = shares([Question(person.pk, node.lineage, privileges)], root.realm_id, now=now)
-    return found[0]
+    shares_ = shares([Question(person.pk, node.lineage, privileges)], root.realm_id, now=now)
+    return shares_[0]
 
 
 def shares(
@@ -130,18 +130,18 @@ def shares(
 def _rows(
     statement: str, questions: Sequence[Question], realm_id: int, now: datetime | None
 ) -> list[tuple[int, ...]]:
-    asked = [
+    question_rows = [
         {
             "number": number,
-            "person": one.person,
-            "objects": list(one.lineage),
-            "privileges": list(one.privileges),
-            "pattern": one.text,
+            "person": question.person,
+            "objects": list(question.lineage),
+            "privileges": list(question.privileges),
+            "pattern": question.text,
         }
-        for number, one in enumerate(questions)
+        for number, question in enumerate(questions)
     ]
     values: dict[str, str | int | datetime] = {
-        "asked": json.dumps(asked),
+        "asked": json.dumps(question_rows),
         "realm": realm_id,
         "largest": LARGEST,
         "most": MOST,

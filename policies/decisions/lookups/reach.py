@@ -64,8 +64,8 @@ class RuleSets:
     @cached_property
     def columns(self) -> tuple[str, str]:
         """Objects and numbers, as the database writes them; not what is owned and no more."""
-        told = {key: sign for key, sign in self.signs.items() if not self.owners or sign != self.plain}
-        return array(told), array(told.values())
+        columns = {key: sign for key, sign in self.signs.items() if not self.owners or sign != self.plain}
+        return array(columns), array(columns.values())
 
 
 def rule_sets(slice_: Slice, realm: int) -> RuleSets:
@@ -73,10 +73,10 @@ def rule_sets(slice_: Slice, realm: int) -> RuleSets:
 
     What two realms say differs, and so do the numbers.  Where names count, each object is like no other.
     """
-    return slices.following(slice_, "said", lambda: _said(slice_, realm << 20))
+    return slices.following(slice_, "said", lambda: _rule_sets_at(slice_, realm << 20))
 
 
-def _said(slice_: Slice, first: int) -> RuleSets:
+def _rule_sets_at(slice_: Slice, first: int) -> RuleSets:
     now, since = [rule for rule in slice_.rules if rule.holds_at(slice_.since)], slice_.since
     rules: dict[int, list[Rule]] = {}
     for rule in now:
@@ -141,9 +141,9 @@ class Named:
         if not self._plain:
             return dict(self._rows(_PICKED, groups=groups, pick=pick))
         wanted = set(groups)
-        known = [item for item in self.alike if item.group in wanted] or self.alike
-        deepest = max((item.deep for item in known), default=0)
-        some = [item for item in known if item.deep == deepest]
+        named_groups = [item for item in self.alike if item.group in wanted] or self.alike
+        deepest = max((item.deep for item in named_groups), default=0)
+        some = [item for item in named_groups if item.deep == deepest]
         pick = pick if any(pick in item.signs for item in self.said) else 0
         among = {item.group for item in some}
         return dict(self._rows(_FIRST, groups=among, some=some, pick=pick, after=0, most=1))
@@ -172,14 +172,14 @@ class Named:
             **_columns(groups or (), "group"),
             **_columns([item.group for item in some], "some"),
             "some_deep": [item.deep for item in some],
-            **{f"plain{at}": one.plain for at, one in enumerate(self._plain)},
-            **{f"owners{at}": list(one.owners) for at, one in enumerate(self._plain)},
+            **{f"plain{at}": piece.plain for at, piece in enumerate(self._plain)},
+            **{f"owners{at}": list(piece.owners) for at, piece in enumerate(self._plain)},
             **{f"piece{at}": piece for at, piece in enumerate(pieces)},
             **more,
         }
         with connection.cursor() as cursor:
-            told = _statement(form, len(pieces), len(self._plain), grouped=groups is not None)
-            cursor.execute(told, values)
+            statement = _statement(form, len(pieces), len(self._plain), grouped=groups is not None)
+            cursor.execute(statement, values)
             return list(cursor.fetchall())
 
 
@@ -289,12 +289,12 @@ def _statement(form: str, pieces: int, plain: int, *, grouped: bool) -> str:
     fitting = [f" AND {of_groups}"] if grouped else []
     fitting += [_HOLDS.format(piece=f"piece{at}") for at in range(pieces)]
     names = [{"plain": f"plain{at}", "owners": f"owners{at}", "seen": _SEEN} for at in range(plain)]
-    said = " UNION ALL ".join([_SAID, *(_OWNED.format(**name) for name in names)])
+    parts = " UNION ALL ".join([_SAID, *(_OWNED.format(**name) for name in names)])
     more = "".join(fitting)
     listed = _OPEN.format(
         few=_TOLD.format(said=_SAID, seen=_SEEN),
         fitting=more,
         plainly="".join(_PLAINLY.format(**name) for name in names),
     )
-    told = _TOLD.format(said=said, seen=_SEEN)
-    return form.format(group=_GROUP, seen=_SEEN, told=told, open=listed, of_groups=of_groups, fitting=more)
+    query = _TOLD.format(said=parts, seen=_SEEN)
+    return form.format(group=_GROUP, seen=_SEEN, told=query, open=listed, of_groups=of_groups, fitting=more)

@@ -26,25 +26,25 @@ Places = tuple[Node, ...]
 def places(refs: Iterable[ObjectRef]) -> dict[ObjectRef, Places]:
     """What exists along each of some names.  Two queries, nested schemas apart."""
     wanted = list(refs)
-    found = dict(zip(wanted, find_all(wanted), strict=True))
-    ways = {ref: _ways(ref) for ref, node in found.items() if node is None}
+    nodes = dict(zip(wanted, find_all(wanted), strict=True))
+    ways = {ref: _ways(ref) for ref, node in nodes.items() if node is None}
     names = list(dict.fromkeys(chain.from_iterable(ways.values())))
     above = dict(zip(names, find_all(names), strict=True)) if names else {}
     return {
         ref: steps(node) if node else tuple(filter(None, map(above.get, ways[ref])))
-        for ref, node in found.items()
+        for ref, node in nodes.items()
     }
 
 
 def _ways(ref: ObjectRef) -> list[ObjectRef]:
     """The names above a name, realm first, as far as any law can read it."""
-    found = []
+    ways = []
     for law in dialects.every():
         steps = law.steps_to(ref.type, ref.path)
         if steps is not None:
             above = (law.root_type, *(type_ for type_, _ in steps[:-1])) if steps else ()
-            found += [ObjectRef(type_, ref.realm, ref.path[:at]) for at, type_ in enumerate(above)]
-    return list(dict.fromkeys(found))
+            ways += [ObjectRef(type_, ref.realm, ref.path[:at]) for at, type_ in enumerate(above)]
+    return list(dict.fromkeys(ways))
 
 
 def steps(node: Node) -> Places:
@@ -59,9 +59,9 @@ def steps(node: Node) -> Places:
 
 def named_by(ref: ObjectRef, known: Places) -> Node | None:
     """The object of that name; where the law is about texts, one that need not exist."""
-    found = known[-1] if known and known[-1].ref == ref else None
-    if found is not None or not known or not dialects.get(known[0].kind).by_text:
-        return found
+    node = known[-1] if known and known[-1].ref == ref else None
+    if node is not None or not known or not dialects.get(known[0].kind).by_text:
+        return node
     try:
         return ask.entity_node(known[0], Authorizable(ref.type, ref.path or (ref.realm,)))
     except Invalid:

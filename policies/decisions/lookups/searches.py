@@ -74,9 +74,9 @@ def objects(
     if within is not None:
         rows = rows.filter(on_or_below(within))
     keys = list(rows.order_by("securable").values_list("securable", flat=True)[: SCANNED + 1])
-    known = nodes(keys[:SCANNED]) if keys else {}
+    by_id = nodes(keys[:SCANNED]) if keys else {}
     able: list[Node] = []
-    for node in (known[key] for key in keys[:SCANNED] if key in known):
+    for node in (by_id[key] for key in keys[:SCANNED] if key in by_id):
         reach = of_realm[node.realm_id]
         if _allowed(reach.slice, reach.action, node, now):
             if len(able) == limit:

@@ -119,14 +119,14 @@ def visible_below(
     if dialects.get(root.kind).by_text:
         shown = any_of("securable_id", patterns.inside(slice_, root, types, now=now))
         return shown & _called(root, under) if under else shown
-    found = _Gathered(types, tuple(name.casefold() for name in under))
-    _gather(slice_, root, _containers(root), now.timestamp(), found)
+    gathered = _Gathered(types, tuple(name.casefold() for name in under))
+    _gather(slice_, root, _containers(root), now.timestamp(), gathered)
     condition = Q(pk__in=[])
-    for parents, alike in found.together():
+    for parents, alike in gathered.together():
         opened = Q(type__in=alike) & any_of("parent_id", parents)
-        condition |= opened & none_of("securable_id", found.hidden) if found.hidden else opened
-    if found.shown:
-        condition |= any_of("securable_id", found.shown) & any_of("parent_id", found.opened)
+        condition |= opened & none_of("securable_id", gathered.hidden) if gathered.hidden else opened
+    if gathered.shown:
+        condition |= any_of("securable_id", gathered.shown) & any_of("parent_id", gathered.opened)
     return condition
 
 
@@ -170,39 +170,39 @@ def _containers(root: Node) -> dict[int, list[Node]]:
         Placement.objects.open().filter(ancestors__contains=[root.id], type__in=types).exclude(type="table")
     )
     by_parent: dict[int, list[Node]] = {}
-    known = {root.id: root}
+    containers = {root.id: root}
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
-        above = known[row.ancestors[-1]]
+        above = containers[row.ancestors[-1]]
         levels = (*above.levels, Level(row.type, row.securable_id))
-        known[row.securable_id] = Node(
+        containers[row.securable_id] = Node(
             row.securable_id, root.realm_id, root.kind, levels, (*above.names, row.name)
         )
-        by_parent.setdefault(above.id, []).append(known[row.securable_id])
+        by_parent.setdefault(above.id, []).append(containers[row.securable_id])
     return by_parent
 
 
 def _gather(
-    slice_: Slice, node: Node, by_parent: dict[int, list[Node]], moment: float, found: _Gathered
+    slice_: Slice, node: Node, by_parent: dict[int, list[Node]], moment: float, gathered: _Gathered
 ) -> None:
     visible_children: set[int] = set()
     law = dialects.get(node.kind)
     for type_ in law.child_types(node.type):
-        if not found.wants(node, type_) and not law.child_types(type_):
+        if not gathered.wants(node, type_) and not law.child_types(type_):
             continue
         seen = engine.visible(slice_, node.levels, type_, now=moment)
         if not seen.gate:
             continue
-        if found.wants(node, type_):
-            found.opened.add(node.id)
-            (found.hidden if seen.default else found.shown).update(seen.exceptions)
+        if gathered.wants(node, type_):
+            gathered.opened.add(node.id)
+            (gathered.hidden if seen.default else gathered.shown).update(seen.exceptions)
             if seen.default:
-                found.open.setdefault(type_, []).append(node.id)
+                gathered.open.setdefault(type_, []).append(node.id)
         visible_children |= {
             child.id for child in by_parent.get(node.id, ()) if child.type == type_ and seen.shows(child.id)
         }
     for child in by_parent.get(node.id, ()):
         if child.id in visible_children:
-            _gather(slice_, child, by_parent, moment, found)
+            _gather(slice_, child, by_parent, moment, gathered)
 
 
 SEARCHED = (
@@ -233,12 +233,12 @@ def owned_in(slice_: Slice) -> Numbers:
 
 
 def _owned_in(slice_: Slice) -> Numbers:
-    found = Numbers.of(key for key, bits in slice_.bits.items() if bits.owned)
-    if len(found) <= FEW:
-        return found
+    owned = Numbers.of(key for key, bits in slice_.bits.items() if bits.owned)
+    if len(owned) <= FEW:
+        return owned
     rows = Ownership.objects.open().filter(owner__in=principals_in(slice_.selves))
     # what they own in another realm or at another time is not what the facts say here
-    return Numbers(found.keys, (rows,)) if rows.count() == len(found) else found
+    return Numbers(owned.keys, (rows,)) if rows.count() == len(owned) else owned
 
 
 def foreign_on(owned: Collection[int]) -> QuerySet[BackendFinding]:

@@ -84,14 +84,14 @@ def judged(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[SealedRow, bool]]:
     keys = tuple(settings.LAKEWARDEN_SECRET_KEYS)
     if keys != _good_by:
         _good, _good_by = set(), keys
-    known = _good
+    good_rows = _good
     for values in rows:
         row = SealedRow(*values)
-        good = row in known or is_row_good(row)
+        good = row in good_rows or is_row_good(row)
         if good and row.kind in OF_HOLDERS:
-            if len(known) >= KEPT:
-                known.pop()
-            known.add(row)
+            if len(good_rows) >= KEPT:
+                good_rows.pop()
+            good_rows.add(row)
         yield row, good
 
 

@@ -49,8 +49,8 @@ Doubted = tuple[str, int, str]
 
 def fact_models() -> list[type[Fact]]:
     """Every kind of fact, by its name."""
-    found = (model for model in apps.get_models() if issubclass(model, Fact))
-    return sorted(found, key=lambda model: str(model._meta.model_name))
+    models = (model for model in apps.get_models() if issubclass(model, Fact))
+    return sorted(models, key=lambda model: str(model._meta.model_name))
 
 
 SealedModel = Fact | Principal | DirectoryMember | UserDuty | GroupDuty
@@ -85,13 +85,13 @@ def sweep(realm: int | None = None) -> int:
     Streams: what it takes does not grow with what there is.
     """
     take_seals_of_ended(realm)
-    found = 0
+    count = 0
     for model in fact_models():
         doubted = [(str(model._meta.model_name), pk) for pk in _unsealed_of(_open(model, realm))]
         rows = model._default_manager.in_bulk([pk for _, pk in doubted])
         keep([(name, pk, key_of(rows[pk])) for name, pk in doubted if pk in rows], realm)
-        found += len(doubted)
-    return found + _sweep_names(realm)
+        count += len(doubted)
+    return count + _sweep_names(realm)
 
 
 def take_seals_of_ended(realm: int | None = None, *, since: int | None = None) -> int:
@@ -102,38 +102,38 @@ def take_seals_of_ended(realm: int | None = None, *, since: int | None = None) -
     The seal is a former one, good for what the row then said.  Without it the fact is no more to anybody who
     decides than one that was never sealed.
     """
-    found = 0
+    count = 0
     for model in fact_models():
-        asked = _open(model, realm).filter(seal__isnull=False)
+        unsealed = _open(model, realm).filter(seal__isnull=False)
         if since is not None:
-            asked = opened_again.written_since(asked, since)
-        rows = list(opened_again.among(asked))
+            unsealed = opened_again.written_since(unsealed, since)
+        rows = list(opened_again.among(unsealed))
         _keep_by_realm(rows)
         if rows:
             model.objects.open().filter(pk__in=[row.pk for row in rows]).update(seal=None)
-        found += len(rows)
-    return found
+        count += len(rows)
+    return count
 
 
 def hold_late(since: int | None) -> int:
     """Hold the facts against their seals that this transaction or a later one wrote, closed ones too, which
     nobody meets who decides; all that are open, if it is None.  How many have no good one."""
-    found = 0
+    count = 0
     for model in fact_models():
         rows = model.objects.order_by()
         late = rows.open() if since is None else opened_again.written_since(rows, since)
         doubted = [row for row in late.iterator(chunk_size=CHUNK) if not is_fact_sealed(row)]
         _keep_by_realm(row for row in doubted if row.closed is None)
         hold_closed(row for row in doubted if row.closed is not None)
-        found += len(doubted)
-    return found
+        count += len(doubted)
+    return count
 
 
 def hold_closed(rows: Iterable[Fact]) -> int:
     """Keep those of some closed facts that bear no good seal, whatever was kept of them before; how many."""
     doubted = [row for row in rows if not is_fact_sealed(row)]
-    told = (_found(str(row._meta.model_name), row.pk, key_of(row), _realm_of(row)) for row in doubted)
-    keep_found(row for row in told if row is not None)
+    findings = (_finding(str(row._meta.model_name), row.pk, key_of(row), _realm_of(row)) for row in doubted)
+    keep_found(row for row in findings if row is not None)
     return len(doubted)
 
 
@@ -218,8 +218,10 @@ def _open(model: type[Fact], realm: int | None) -> QuerySet[Fact]:
 def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
     """Write down those that are not known yet, with all that the database knows of who wrote them."""
     new = {(name, pk): key for name, pk, key in doubted}
-    known = UnsealedFact.objects.filter(row__in={pk for _, pk in new}) if new else UnsealedFact.objects.none()
-    for name, pk in known.values_list("model", "row"):
+    earlier = (
+        UnsealedFact.objects.filter(row__in={pk for _, pk in new}) if new else UnsealedFact.objects.none()
+    )
+    for name, pk in earlier.values_list("model", "row"):
         new.pop((name, pk), None)
     if not new:
         return
@@ -228,7 +230,7 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
     )
     try:
         with transaction.atomic():
-            made = [_found(name, pk, key, realm) for (name, pk), key in new.items()]
+            made = [_finding(name, pk, key, realm) for (name, pk), key in new.items()]
             UnsealedFact.objects.bulk_create(
                 [item for item in made if item is not None], ignore_conflicts=True, batch_size=1000
             )
@@ -237,7 +239,7 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
         log.exception("rows that were written outside the console could not be kept")
 
 
-def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
+def _finding(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
     model = next(item for item in sealed_models() if item._meta.model_name == name)
     row = model._default_manager.filter(pk=pk).first()
     if row is None:
@@ -296,10 +298,10 @@ def keep_found(found: Iterable[UnsealedFact]) -> None:
 
     What is known otherwise is not believed: who took a fact away could write that, too.
     """
-    known = {(row.model, row.row): row for row in UnsealedFact.objects.all()}
-    new = [row for row in found if not row.says_the_same(known.get((row.model, row.row)))]
+    earlier = {(row.model, row.row): row for row in UnsealedFact.objects.all()}
+    new = [row for row in found if not row.says_the_same(earlier.get((row.model, row.row)))]
     if new:
-        others = (known.get((row.model, row.row)) for row in new)
+        others = (earlier.get((row.model, row.row)) for row in new)
         UnsealedFact.objects.filter(pk__in=[row.pk for row in others if row is not None]).delete()
         UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
         log.error("%s rows were written outside the console: %s", len(new), ", ".join(map(str, new[:100])))

@@ -40,19 +40,19 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
 
     `catalog` is where schemas stand whose source knows no catalogs.
     """
-    known = SOURCES.get(source)
-    if known is None:
+    source_kind = SOURCES.get(source)
+    if source_kind is None:
         raise Invalid(
             gettext("%(source)s is not a source; known are %(sources)s.")
             % {"source": source, "sources": ", ".join(SOURCES)}
         )
     draft = Draft(realm, catalog)
     try:
-        known.read(text, draft)
+        source_kind.read(text, draft)
     except NotBuilt:
         raise Invalid(
             gettext("This does not have the structure of %(description)s.")
-            % {"description": known.description}
+            % {"description": source_kind.description}
         ) from None
     except PolicyError:
         raise

@@ -61,10 +61,10 @@ def _line(who: str, code: str, target: str, draft: Draft) -> str:
             return "HOLDS needs a principal and role:NAME."
         draft.holds(who, name)
         return ""
-    known = dialects.get(LAW).privilege(code)
-    if known is None:
+    privilege = dialects.get(LAW).privilege(code)
+    if privilege is None:
         return f"{code} is no privilege of the law."
-    if type_ not in known.binds:
+    if type_ not in privilege.binds:
         return f"{code} cannot be given on a {type_}."
     try:
         path = ObjectRef.parse(type_, f"{draft.realm}/{name}").path if colon else ()
@@ -74,8 +74,8 @@ def _line(who: str, code: str, target: str, draft: Draft) -> str:
     if kind == "role" and holder:
         draft.role(holder)
         draft.statements.add(
-            Statement(kinds.GIVES, role=holder, target=named, code=known.code, effect="allow")
+            Statement(kinds.GIVES, role=holder, target=named, code=privilege.code, effect="allow")
         )
     elif draft.member(who):
-        draft.statements.add(Statement(kinds.GRANT, target=named, who=who, code=known.code))
+        draft.statements.add(Statement(kinds.GRANT, target=named, who=who, code=privilege.code))
     return ""

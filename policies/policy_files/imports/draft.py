@@ -84,10 +84,10 @@ class Draft:
         kinds_of: dict[str, str] = {}
         for item in self.statements:
             type_, _, name = item.target.partition(":")
-            known = (
+            privilege = (
                 dialects.get(LAW).privilege(item.code) if item.kind in (kinds.GRANT, kinds.GIVES) else None
             )
-            kind = known.kind if known is not None else LEAVES.get(type_, "")
+            kind = privilege.kind if privilege is not None else LEAVES.get(type_, "")
             if name and kind:
                 path = ObjectRef.parse(type_, f"{self.realm}/{name}").path
                 kinds_of[f"catalog:{ObjectRef('catalog', self.realm, path[:1]).full_name}"] = kind

@@ -30,10 +30,10 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Gravitino", (ANSWER, [ANSWER]))
     answers = value if isinstance(value, list) else [value]
     for answer in answers:
-        known = [
+        names = [
             name for name in ("role", "roles", "users", "groups", "owner") if answer.get(name) is not None
         ]
-        if not known:
+        if not names:
             raise Invalid(gettext("An answer has neither roles nor users, groups or an owner."))
         for role in [answer["role"]] if "role" in answer else answer.get("roles") or ():
             _role(role, draft)
@@ -72,14 +72,14 @@ def _role(role: Any, draft: Draft) -> None:
 
 
 def _give(role: str, type_: str, full: str, code: str, effect: str, draft: Draft) -> str:
-    known = dialects.get(LAW).privilege(code)
-    if known is None or type_ not in known.binds or effect not in ("allow", "deny"):
+    privilege = dialects.get(LAW).privilege(code)
+    if privilege is None or type_ not in privilege.binds or effect not in ("allow", "deny"):
         return "It has no like in the law."
     try:
         target = draft.object(type_, () if type_ == "metalake" else split_name(full))
     except BadName as problem:
         return f"{problem}."
-    draft.statements.add(Statement(kinds.GIVES, role=role, target=target, code=known.code, effect=effect))
+    draft.statements.add(Statement(kinds.GIVES, role=role, target=target, code=privilege.code, effect=effect))
     return ""
 
 

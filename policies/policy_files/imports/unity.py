@@ -58,13 +58,13 @@ def read(text: str, draft: Draft) -> None:
 def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
     name = str(entry.get("full_name", ""))
     called = str(entry.get("securable_type", "")).lower()
-    known = TYPES.get(called)
+    kind = TYPES.get(called)
     path = tuple(name.split(".")) if name and called != "metastore" else ()
-    if known is None or len(path) != known[1]:
+    if kind is None or len(path) != kind[1]:
         draft.leave_out(f"{called} {name}", "It has no like in the law.")
         return
     if entry.get("owner") and path:
-        draft.owner(known[0], path, _holder(str(entry["owner"])))
+        draft.owner(kind[0], path, _holder(str(entry["owner"])))
     elif entry.get("owner"):
         draft.leave_out(f"owner of {called} {name}: {entry['owner']}", "The realm is owned here already.")
     for given in entry["privilege_assignments"] or ():
@@ -77,7 +77,7 @@ def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
             elif holder == "group:account users":
                 draft.leave_out(f"{holder}: {code} on {called} {name}", "It is about everybody.")
             else:
-                yield Right(holder, known[0], path, code)
+                yield Right(holder, kind[0], path, code)
 
 
 def _code(right: Any) -> tuple[str, str]:

@@ -28,10 +28,10 @@ def begin_so(wanted: Iterable[str], words: Sequence[str]) -> bool:
 
 def occurring(rows: Iterable[Mapping[str, Any]], changes: Mapping[int, Change]) -> set[str]:
     """Every facet of some archived events."""
-    found = {facet for change in changes.values() for facet in _of_change(change)}
+    facets = {facet for change in changes.values() for facet in _of_change(change)}
     for row in rows:
-        found.update(_of_event(row))
-    return found
+        facets.update(_of_event(row))
+    return facets
 
 
 def _of_event(row: Mapping[str, Any]) -> Iterator[str]:
@@ -75,9 +75,9 @@ class FacetFilter:
         return at < len(facets) and first <= facets[at] <= last
 
 
-def _has(facets: Sequence[str], one: str) -> bool:
-    at = bisect_left(facets, one)
-    return at < len(facets) and facets[at] == one
+def _has(facets: Sequence[str], facet: str) -> bool:
+    at = bisect_left(facets, facet)
+    return at < len(facets) and facets[at] == facet
 
 
 def _begins(facets: Sequence[str], start: str) -> bool:

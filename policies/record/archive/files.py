@@ -146,8 +146,8 @@ def check(folder: str, digest: str) -> Path:
         manifest = (place / MANIFEST).read_text()
         if _digest(manifest) != digest:
             raise ArchiveBroken(f"the manifest of archive {folder} was changed")
-        for name, told in json.loads(manifest).items():
-            if columns.digest_of(place / name) != told["digest"]:
+        for name, expected in json.loads(manifest).items():
+            if columns.digest_of(place / name) != expected["digest"]:
                 raise ArchiveBroken(f"{name} of archive {folder} was changed")
     except OSError as error:
         raise ArchiveBroken(f"archive {folder} cannot be read: {error.strerror}") from error
@@ -186,10 +186,10 @@ def events_among(folder: str, revisions: Sequence[int]) -> Iterator[Event]:
     with opened(folder, EVENTS) as file:
         for number in range(file.num_row_groups):
             first, last = _span(file, number)
-            here = set(revisions[bisect_left(revisions, first) : bisect_right(revisions, last)])
-            if here:
+            wanted_here = set(revisions[bisect_left(revisions, first) : bisect_right(revisions, last)])
+            if wanted_here:
                 rows = file.read_row_group(number).to_pylist()
-                yield from (event_of(row) for row in rows if row["change"] in here)
+                yield from (event_of(row) for row in rows if row["change"] in wanted_here)
 
 
 def events_within(folder: str, first: int, last: int) -> Iterator[Event]:
@@ -233,13 +233,13 @@ def _is_wanted(rows: Any, table: str, numbers: Any) -> Any:
 
 def _span(file: Any, number: int) -> tuple[int, int]:
     """The first and the last revision of a group, as the file tells without being read."""
-    told = file.metadata.row_group(number).column(0).statistics
-    return (told.min, told.max) if told and told.has_min_max else (0, sys.maxsize)
+    statistics = file.metadata.row_group(number).column(0).statistics
+    return (statistics.min, statistics.max) if statistics and statistics.has_min_max else (0, sys.maxsize)
 
 
 def event_of(row: dict[str, Any]) -> Event:
-    told = {name: value for name, value in row.items() if name not in ("change", "data")}
-    return Event(change_id=row["change"], data=json.loads(row["data"]), **told)
+    values = {name: value for name, value in row.items() if name not in ("change", "data")}
+    return Event(change_id=row["change"], data=json.loads(row["data"]), **values)
 
 
 __all__ = ["ArchiveBroken", "Row", "batches", "check", "events", "events_among", "opened", "write"]

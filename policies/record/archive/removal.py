@@ -66,7 +66,7 @@ def record(archive: Archive) -> None:
     with change(HISTORY_ARCHIVED, realm=archive.realm, by=SYSTEM) as current:
         mine = Archive.objects.filter(pk=archive.pk)
         ARCHIVES.move(mine, "record", recorded=current.revision)
-        told = make_event(
+        draft = make_event(
             HISTORY_ARCHIVED,
             root(archive.realm),
             upto=str(archive.upto),
@@ -75,7 +75,7 @@ def record(archive: Archive) -> None:
             events=str(archive.events),
             facts=str(archive.facts),
         )
-        current.say(told, by=authority.of_system("retention"))
+        current.say(draft, by=authority.of_system("retention"))
     archive.refresh_from_db()
 
 

@@ -24,8 +24,8 @@ MOST = 36_500
 
 def days(realm: Realm) -> int | None:
     """For how many days history stays live; None for ever."""
-    found = realm.settings.get(SETTING)
-    return found if isinstance(found, int) else None
+    days_ = realm.settings.get(SETTING)
+    return days_ if isinstance(days_, int) else None
 
 
 def set_days(realm: Realm, wanted: int | None, *, by: Actor, authority: Authority, reason: str = "") -> bool:

@@ -35,29 +35,29 @@ def search(
     """One page of a realm's archives.  Raises ArchiveBroken."""
     if asked.text and not facets.words_of(asked.text):
         return ArchivePage((), None)
-    found = list(islice(_all(realm_id, asked, seen, before), limit + 1))
-    shown = tuple(found[:limit])
-    more = len(found) > limit
+    results = list(islice(_all(realm_id, asked, seen, before), limit + 1))
+    shown = tuple(results[:limit])
+    more = len(results) > limit
     return ArchivePage(shown, (shown[-1].change_id, shown[-1].number) if more else None)
 
 
-def _all(realm_id: int, asked: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
+def _all(realm_id: int, filter_: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
     for archive in reading.archives().filter(realm=realm_id).order_by("-first"):
         if before is None or archive.first < before[0]:
-            yield from _of_archive(archive, asked, seen, before)
+            yield from _of_archive(archive, filter_, seen, before)
 
 
-def _of_archive(archive: Archive, asked: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
+def _of_archive(archive: Archive, filter_: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
     sets = [seen.facets()]
-    if asked.object:
-        sets.append((f"o{asked.object.id}",))
-    if asked.person:
-        sets.append((f"p{asked.person.pseudonym}",))
-    if asked.kinds:
-        sets.append(tuple(f"k{kind}" for kind in asked.kinds))
-    if asked.actor:
-        sets.append((f"a{asked.actor.pseudonym}",))
-    wanted = FacetFilter(tuple(sets), tuple(facets.words_of(asked.text)), asked.since, asked.until)
+    if filter_.object:
+        sets.append((f"o{filter_.object.id}",))
+    if filter_.person:
+        sets.append((f"p{filter_.person.pseudonym}",))
+    if filter_.kinds:
+        sets.append(tuple(f"k{kind}" for kind in filter_.kinds))
+    if filter_.actor:
+        sets.append((f"a{filter_.actor.pseudonym}",))
+    wanted = FacetFilter(tuple(sets), tuple(facets.words_of(filter_.text)), filter_.since, filter_.until)
     with (
         archive_files.opened(archive.folder, archive_files.EVENTS) as file,
         _occurring(archive.folder) as index,
@@ -66,9 +66,11 @@ def _of_archive(archive: Archive, asked: Filter, seen: Sight, before: Place | No
             occurring = index(number)
             if occurring is not None and not wanted.among(occurring):
                 continue
-            here = [archive_files.event_of(row) for row in file.read_row_group(number).to_pylist()]
-            old = [item for item in here if item.change_id <= archive.removed and _earlier(item, before)]
-            yield from _judged(old, asked, seen)
+            events_read = [archive_files.event_of(row) for row in file.read_row_group(number).to_pylist()]
+            old = [
+                item for item in events_read if item.change_id <= archive.removed and _earlier(item, before)
+            ]
+            yield from _judged(old, filter_, seen)
 
 
 @contextmanager
@@ -85,12 +87,12 @@ def _earlier(event: Event, before: Place | None) -> bool:
     return before is None or (event.change_id, event.number) < before
 
 
-def _judged(events: list[Event], asked: Filter, seen: Sight) -> Iterator[Event]:
+def _judged(events: list[Event], filter_: Filter, seen: Sight) -> Iterator[Event]:
     """Those of a group that fit, the last first, with their changes.  One query, or none."""
-    fitting = [item for item in events if _fits(item, asked, seen)]
+    fitting = [item for item in events if _fits(item, filter_, seen)]
     wanted = {item.change_id for item in fitting}
-    changes = asked.changes().in_bulk(list(wanted)) if wanted else {}
-    words = facets.words_of(asked.text)
+    changes = filter_.changes().in_bulk(list(wanted)) if wanted else {}
+    words = facets.words_of(filter_.text)
     for event in reversed(fitting):
         change = changes.get(event.change_id)
         if change is not None and _says(event, change, words):
@@ -98,12 +100,12 @@ def _judged(events: list[Event], asked: Filter, seen: Sight) -> Iterator[Event]:
             yield event
 
 
-def _fits(event: Event, asked: Filter, seen: Sight) -> bool:
+def _fits(event: Event, filter_: Filter, seen: Sight) -> bool:
     """What is asked of events and what may be seen, as the live history asks the database for it."""
     return (
-        (not asked.kinds or event.kind in asked.kinds)
-        and (asked.person is None or asked.person.pseudonym in event.people)
-        and (asked.object is None or asked.object.id in event.lineage)
+        (not filter_.kinds or event.kind in filter_.kinds)
+        and (filter_.person is None or filter_.person.pseudonym in event.people)
+        and (filter_.object is None or filter_.object.id in event.lineage)
         and _visible(event, seen)
     )
 

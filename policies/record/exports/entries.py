@@ -71,8 +71,8 @@ def _place(entry: Event | AccessRecord) -> dict[str, str] | None:
     return {"type": entry.object_type, "id": entry.object_name} if entry.object_name else None
 
 
-def _name(pseudonym: str, known: dict[str, Principal]) -> str | None:
+def _name(pseudonym: str, principals: dict[str, Principal]) -> str | None:
     """`user:ana`; who is not in the map was erased."""
     if not pseudonym or pseudonym in FIXED:
         return pseudonym or None
-    return str(known[pseudonym]) if pseudonym in known else "erased"
+    return str(principals[pseudonym]) if pseudonym in principals else "erased"

@@ -85,10 +85,10 @@ class Evidence:
     def codes(self) -> set[str]:
         """The facts that all of it rests on."""
         paths = (path for row in self.rows for path in (*row["paths"], *row["way"]))
-        found = {code for path in paths for code in path["facts"]}
-        found |= {code for row in self.rows for name in ("member", "holds") for code in row[name]}
-        found |= {level["fact"] for level in self.place if "fact" in level}
-        return found | ({self.mode["fact"]} if self.mode else set())
+        codes = {code for path in paths for code in path["facts"]}
+        codes |= {code for row in self.rows for name in ("member", "holds") for code in row[name]}
+        codes |= {level["fact"] for level in self.place if "fact" in level}
+        return codes | ({self.mode["fact"]} if self.mode else set())
 
 
 def gather(question: Question) -> Evidence:
@@ -138,8 +138,8 @@ def _groups(question: Question, holders: Collection[int]) -> list[str]:
 
 def _place(question: Question) -> list[dict[str, Any]]:
     """Each level down to the object, with the fact that put it there if all of that change may be shown."""
-    found = Placement.objects.as_of(question.past.revision).filter(securable__in=question.node.lineage)
-    rows = sorted(found, key=lambda row: len(row.ancestors))
+    placements = Placement.objects.as_of(question.past.revision).filter(securable__in=question.node.lineage)
+    rows = sorted(placements, key=lambda row: len(row.ancestors))
     hidden = _beyond(question.reach, {row.opened for row in rows})
     return [
         {
@@ -190,11 +190,11 @@ class Stations:
         """The facts whose window held then; who is in a group twice may be so for two times."""
         return model.objects.as_of(past.revision).within(past.moment)
 
-    def _by(self, rows: Iterable[Any], one: str, other: str) -> dict[tuple[int, int], list[str]]:
-        found: dict[tuple[int, int], list[str]] = {}
+    def _by(self, rows: Iterable[Any], first: str, other: str) -> dict[tuple[int, int], list[str]]:
+        codes: dict[tuple[int, int], list[str]] = {}
         for row in rows:
-            found.setdefault((getattr(row, one), getattr(row, other)), []).append(fact_code(row))
-        return found
+            codes.setdefault((getattr(row, first), getattr(row, other)), []).append(fact_code(row))
+        return codes
 
     def membership(self, person: Principal) -> list[str]:
         """The facts by which the person was a member: their own, or those of one group."""
@@ -217,15 +217,15 @@ class Stations:
 
     def facts(self, person: Principal, rule: Rule) -> list[str]:
         """Every fact on the way from the person to what the rule gives; not the one that gives it."""
-        found, holder = [*self.admitted.get((person.pk, self.realm), ())], person.pk
+        codes, holder = [*self.admitted.get((person.pk, self.realm), ())], person.pk
         for station in rule.via:
             if station.kind == "group" and isinstance(station.key, int):
-                found += self.groups.get((station.key, holder), ())
+                codes += self.groups.get((station.key, holder), ())
                 holder = station.key
-                found += self.admitted.get((holder, self.realm), ())
+                codes += self.admitted.get((holder, self.realm), ())
             elif station.kind == "role" and isinstance(station.key, int):
-                found += self.roles.get((station.key, holder), ())
-        return found
+                codes += self.roles.get((station.key, holder), ())
+        return codes
 
 
 class Ways:
@@ -241,9 +241,9 @@ class Ways:
         self.bearers = Principal.objects.in_bulk({holder for holder, _, _ in aliases})
 
     def row(self, person: Principal) -> dict[str, Any]:
-        found = self.access.access_of(person)
-        told = {path.rule for path in found.paths}
-        rest = (item for item in found.slice.rules if item not in told and item.holds_at(self.moment))
+        access = self.access.access_of(person)
+        rules = {path.rule for path in access.paths}
+        rest = (item for item in access.slice.rules if item not in rules and item.holds_at(self.moment))
         # the names by which the law takes the person for another, by what is given to that one
         loaded = self.access.loaded
         held = ((holder, loaded.direct.get(holder, ())) for holder, _, _ in loaded.aliases.get(person.pk, ()))
@@ -252,13 +252,13 @@ class Ways:
             "principal": str(person),
             "name": person.label,
             "pseudonym": person.pseudonym,
-            "actions": sorted(found.can),
-            "owner": found.owns,
-            "paths": [self._path(person, path.rule, names) for path in found.paths],
+            "actions": sorted(access.can),
+            "owner": access.owns,
+            "paths": [self._path(person, path.rule, names) for path in access.paths],
             "way": [self._path(person, rule, names) for rule in rest if self.telling(rule)],
             "member": self.stations.membership(person),
             "holds": self.stations.holds(person, self.node.id) if self.node.type == "role" else [],
-            **({"service_admin": True} if found.slice.service_admin else {}),
+            **({"service_admin": True} if access.slice.service_admin else {}),
         }
 
     def _path(self, person: Principal, rule: Rule, names: dict[str, Principal]) -> dict[str, Any]:
@@ -320,16 +320,16 @@ def revisions_of(codes: Iterable[str]) -> set[int]:
     for code in codes:
         name, _, number = code.partition(":")
         numbers.setdefault(name, set()).add(int(number))
-    found: set[int] = set()
+    revisions: set[int] = set()
     for name, keys in numbers.items():
         for row in MODELS[name].objects.filter(pk__in=keys).values_list("opened", "closed"):
-            found |= {revision for revision in row if revision}
-    return found
+            revisions |= {revision for revision in row if revision}
+    return revisions
 
 
 def objects_named(evidence: Evidence) -> dict[str, dict[str, str]]:
     """The names, as they were, of all objects that paths speak of; a text is its own name.  Three queries."""
     keys = {path["object"] for row in evidence.rows for path in row["paths"]}
-    found = nodes_at([key for key in keys if isinstance(key, int)], evidence.question.past.revision)
+    nodes = nodes_at([key for key in keys if isinstance(key, int)], evidence.question.past.revision)
     texts = {key: {"type": key.partition(":")[0], "id": key} for key in keys if isinstance(key, str)}
-    return texts | {str(key): {"type": node.type, "id": node.ref.id} for key, node in found.items()}
+    return texts | {str(key): {"type": node.type, "id": node.ref.id} for key, node in nodes.items()}

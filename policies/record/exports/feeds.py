@@ -121,8 +121,8 @@ def _send(follower: Follower, feed: Feed, rows: Sequence[Event | AccessRecord], 
 
 def _form(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     # how often a refusal was repeated grows after it was sent, and a batch sent again must be the same
-    said = {key: value for key, value in entry.items() if key not in ("count", "last")}
-    return said if name == "json" else ocsf.event(said, name.removeprefix("ocsf-"))
+    values = {key: value for key, value in entry.items() if key not in ("count", "last")}
+    return values if name == "json" else ocsf.event(values, name.removeprefix("ocsf-"))
 
 
 def _append(path: Path, length: int, text: str) -> int:

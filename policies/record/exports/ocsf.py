@@ -81,7 +81,7 @@ _OF_ROLES: dict[str, tuple[Activity, Activity]] = {
 def event(entry: dict[str, Any], version: str) -> dict[str, Any]:
     """One entry as an OCSF event of that version, a key of `VERSIONS`."""
     kind = _activity(entry, newer=version != "1.8")
-    found = {
+    wire = {
         "class_uid": kind.class_uid,
         "class_name": CLASSES[kind.class_uid],
         "category_uid": kind.class_uid // 1000,
@@ -97,7 +97,7 @@ def event(entry: dict[str, Any], version: str) -> dict[str, Any]:
         "actor": {"user": _user(entry["actor"])},
         "unmapped": entry,
     }
-    return found | _about(entry, kind)
+    return wire | _about(entry, kind)
 
 
 def _activity(entry: dict[str, Any], *, newer: bool) -> Activity:
@@ -109,13 +109,13 @@ def _activity(entry: dict[str, Any], *, newer: bool) -> Activity:
 
 
 def _metadata(entry: dict[str, Any], version: str) -> dict[str, Any]:
-    found = {
+    metadata = {
         "version": VERSIONS[version],
         "product": {"name": "Lakewarden", "vendor_name": "Lakewarden"},
         "uid": entry["id"],
         "event_code": entry["kind"],
     }
-    return found | ({"correlation_uid": entry["request_id"]} if entry.get("request_id") else {})
+    return metadata | ({"correlation_uid": entry["request_id"]} if entry.get("request_id") else {})
 
 
 def _about(entry: dict[str, Any], kind: Activity) -> dict[str, Any]:

@@ -70,13 +70,13 @@ class Manifest:
     def read(cls, folder: Path) -> Manifest:
         """The manifest in a folder.  Raises NoSnapshot."""
         try:
-            told = json.loads((folder / MANIFEST).read_text())
-            if told.pop("schema") != SCHEMA:
+            manifest = json.loads((folder / MANIFEST).read_text())
+            if manifest.pop("schema") != SCHEMA:
                 raise NoSnapshot(f"{folder} holds a snapshot of another form")
-            tables = {name: WrittenFile(**table) for name, table in told.pop("tables").items()}
-            at, good_until = datetime.fromisoformat(told.pop("at")), told.pop("good_until")
+            tables = {name: WrittenFile(**table) for name, table in manifest.pop("tables").items()}
+            at, good_until = datetime.fromisoformat(manifest.pop("at")), manifest.pop("good_until")
             until = datetime.fromisoformat(good_until) if good_until else None
-            return cls(**told, at=at, good_until=until, tables=tables)
+            return cls(**manifest, at=at, good_until=until, tables=tables)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoSnapshot(f"{folder} holds no snapshot") from error
 
@@ -136,12 +136,16 @@ def _one_state() -> Iterator[None]:
 def _kept(folder: Path, moment: Moment) -> Manifest | None:
     """What is there from before, if it says the same as what would be written now."""
     try:
-        found = check(folder)
+        manifest = check(folder)
     except NoSnapshot:
         return None
-    same = (found.realm, found.revision, found.uses) == (moment.root.realm, moment.revision, _uses(moment))
-    still = found.good_until is None or moment.at < found.good_until
-    return found if same and still else None
+    same = (manifest.realm, manifest.revision, manifest.uses) == (
+        moment.root.realm,
+        moment.revision,
+        _uses(moment),
+    )
+    still = manifest.good_until is None or moment.at < manifest.good_until
+    return manifest if same and still else None
 
 
 @contextmanager
@@ -165,14 +169,14 @@ def _write(place: Path, moment: Moment) -> Manifest:
     # the next edge of a window, of any realm: too early costs an export, too late would be wrong
     with connection.cursor() as cursor:
         cursor.execute(_EDGES, {"at": moment.at})
-        found: datetime | None = cursor.fetchone()[0]
+        exported_at: datetime | None = cursor.fetchone()[0]
     manifest = Manifest(
         realm=moment.root.realm,
         kind=moment.realm.kind,
         law=moment.realm.law,
         revision=moment.revision,
         at=moment.at,
-        good_until=found,
+        good_until=exported_at,
         uses=_uses(moment),
         tables=tables,
     )

@@ -108,9 +108,9 @@ def _full_name(
 
 
 def _principals(moment: Moment, rows: Sequence[Row]) -> list[Row]:
-    gone = entering.gone([row[0] for row in rows], now=moment.at)
+    left_people = entering.gone([row[0] for row in rows], now=moment.at)
     return [
-        (key, kind, name, key not in gone, is_service_admin(Principal(kind=kind, name=name)))
+        (key, kind, name, key not in left_people, is_service_admin(Principal(kind=kind, name=name)))
         for key, kind, name in rows
     ]
 

@@ -73,10 +73,10 @@ class Replay:
         """No change follows at all."""
         self._facts.end()
         self._kept.compare(self.differences)
-        found = (
+        differences = (
             self._outside.differences(),
             replay_editions.differences(self._editions),
             replay_objects.differences(),
         )
-        for difference in chain.from_iterable(found):
+        for difference in chain.from_iterable(differences):
             self.differences.add(difference)

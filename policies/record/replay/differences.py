@@ -48,10 +48,10 @@ class Differences:
 
     def lines(self) -> list[str]:
         """Each in words, with who could have made it, as far as the server tells."""
-        told = [f"{item}. {self._who(item)}" for item in self.first]
+        lines = [f"{item}. {self._who(item)}" for item in self.first]
         if self.count > len(self.first):
-            told.append(f"… and {self.count - len(self.first)} more")
-        return told
+            lines.append(f"… and {self.count - len(self.first)} more")
+        return lines
 
     def _who(self, difference: Difference) -> str:
         claims = f"It names {difference.claims}, which says nothing of it. " if difference.claims else ""

@@ -54,7 +54,7 @@ def _over() -> dict[type[Model], Q]:
     }
 
 
-def _differing(name: str, model: type[Model], numbers: list[int], known: Editions) -> Iterator[Difference]:
+def _differing(name: str, model: type[Model], numbers: list[int], editions: Editions) -> Iterator[Difference]:
     rows: Any = (
         model._base_manager.filter(pk__in=numbers).exclude(_over().get(model, Q(pk__in=()))).order_by("pk")
     )
@@ -62,8 +62,8 @@ def _differing(name: str, model: type[Model], numbers: list[int], known: Edition
         rows = rows.annotate(edition=Value(0))
     for pk, edition in rows.values_list("pk", "edition"):
         code, what = f"{name}:{pk}", f"{name} {pk}"
-        if code in known.forked:
+        if code in editions.forked:
             yield Difference(what, "two states after one", f"edition {edition}", model._meta.db_table)
-        elif not known.is_newest(code, edition):
-            found = f"an earlier state, edition {edition}"
-            yield Difference(what, f"edition {known.newest[code]}", found, model._meta.db_table)
+        elif not editions.is_newest(code, edition):
+            claim = f"an earlier state, edition {edition}"
+            yield Difference(what, f"edition {editions.newest[code]}", claim, model._meta.db_table)

@@ -126,26 +126,28 @@ class FactReplay:
             self._differs(
                 name, pk, NOTHING, f"{in_words(row.values)}, {_when(row)}", claims=_change(row.opened)
             )
-        here = row.closed is not None and self.first < row.closed <= self.last
+        closed_between = row.closed is not None and self.first < row.closed <= self.last
         if ended is not None and row.closed != ended.change_id:
             self._differs(name, pk, f"that it {_did(ended)}", _when(row))
-        elif ended is None and here:
+        elif ended is None and closed_between:
             self._differs(name, pk, "nothing of an end", _when(row), claims=_change(row.closed or 0))
 
     def _hold_values(self, name: str, pk: int, row: StoredFact, begun: Event) -> None:
-        told = _told(MODELS[name], begun)
-        differing = [column for column in told if column in row.values and row.values[column] != told[column]]
+        recorded = _recorded_values(MODELS[name], begun)
+        differing = [
+            column for column in recorded if column in row.values and row.values[column] != recorded[column]
+        ]
         if differing:
-            record = {column: told[column] for column in differing}
+            record = {column: recorded[column] for column in differing}
             self._differs(
                 name, pk, _each(record), _each({column: row.values[column] for column in differing})
             )
         if row.opened != begun.change_id:
             self._differs(name, pk, f"that it {_did(begun)}", _when(row))
 
-    def _differs(self, name: str, pk: int, record: str, found: str, *, claims: str = "") -> None:
+    def _differs(self, name: str, pk: int, record: str, in_table: str, *, claims: str = "") -> None:
         table = MODELS[name]._meta.db_table
-        self.differences.add(Difference(f"{name} {pk}", record, found, table, claims))
+        self.differences.add(Difference(f"{name} {pk}", record, in_table, table, claims))
 
 
 def _within(model: type[Fact], first: int, last: int) -> Any:
@@ -187,15 +189,15 @@ def _archived(
 ) -> Iterator[tuple[int, StoredFact]]:
     for row in archive_files.facts_among(archive.folder, model._meta.db_table, numbers):
         values = {name: value for name, value in row.values.items() if name in fact_columns(model)}
-        told = values_told(model, values)
-        yield row.id, StoredFact(row.opened, row.closed, {name: told[name] for name in values})
+        values_ = values_told(model, values)
+        yield row.id, StoredFact(row.opened, row.closed, {name: values_[name] for name in values})
 
 
-def _told(model: type[Fact], event: Event) -> dict[str, Any]:
+def _recorded_values(model: type[Fact], event: Event) -> dict[str, Any]:
     """What an event says of the columns that it names; those that came later it cannot know."""
     state = event.data["state"]
-    told = values_told(model, state)
-    values = {name: told[name] for name in state if name in told}
+    stated = values_told(model, state)
+    values = {name: stated[name] for name in state if name in stated}
     if model is Placement and principals.is_personal(values):
         values["name"] = principals.personal_name(values["name"])
     return values

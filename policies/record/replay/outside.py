@@ -77,8 +77,8 @@ class OutsideReplay:
             recorded = left.pop(subject_mark(row.issuer, row.subject), None)
             if recorded != who:
                 record = f"that it is {recorded}'s" if recorded else NOTHING
-                found = f"that {who} signs in so by {row.provider}"
-                yield Difference(f"externalsignin {row.pk}", record, found, table)
+                claim = f"that {who} signs in so by {row.provider}"
+                yield Difference(f"externalsignin {row.pk}", record, claim, table)
         for mark, who in left.items():
             yield Difference(f"the way to sign in {mark}", f"that it is {who}'s", "no such row", table)
 
@@ -86,10 +86,10 @@ class OutsideReplay:
         table, left = DirectoryEntry._meta.db_table, dict(self.entries)
         rows = DirectoryEntry.objects.select_related("principal").order_by("pk")
         for row in rows.iterator(chunk_size=2000):
-            what, found = f"directoryentry {row.pk}", _in_words(row.is_active, row.ended is None)
+            what, claim = f"directoryentry {row.pk}", _in_words(row.is_active, row.ended is None)
             recorded = left.pop(row.principal.pseudonym, None)
             if recorded is None:
-                yield Difference(what, NOTHING, f"{row.principal.pseudonym} {found}", table)
+                yield Difference(what, NOTHING, f"{row.principal.pseudonym} {claim}", table)
             elif recorded.active is not None and (recorded.active, recorded.kept) != (
                 row.is_active,
                 row.ended is None,
@@ -97,7 +97,7 @@ class OutsideReplay:
                 record = (
                     f"{_in_words(recorded.active, bool(recorded.kept))} since revision {recorded.revision}"
                 )
-                yield Difference(what, record, found, table)
+                yield Difference(what, record, claim, table)
         for who, entry in left.items():
             yield Difference(
                 f"the entry of {who}", f"one since revision {entry.revision}", "no such row", table
@@ -109,8 +109,8 @@ def _members() -> Iterator[Difference]:
     rows = DirectoryMember.objects.select_related("group", "member").order_by("pk")
     for row in rows.iterator(chunk_size=2000):
         if not directory.is_sealed(row):
-            found = f"that the directory says {row.member.pseudonym} is in {row.group.pseudonym}"
-            yield Difference(f"directorymember {row.pk}", NOTHING, found, DirectoryMember._meta.db_table)
+            claim = f"that the directory says {row.member.pseudonym} is in {row.group.pseudonym}"
+            yield Difference(f"directorymember {row.pk}", NOTHING, claim, DirectoryMember._meta.db_table)
 
 
 def _in_words(active: bool, kept: bool) -> str:

@@ -24,9 +24,9 @@ def differences(begun: Iterable[tuple[type[Fact], Event]]) -> Iterator[Differenc
             if number in seen or (row is not None and row.pseudonym in event.people):
                 continue
             seen.add(number)
-            found = f"the pseudonym {row.pseudonym}" if row else "no such row"
+            claim = f"the pseudonym {row.pseudonym}" if row else "no such row"
             record = f"{' or '.join(event.people)} (revision {event.change_id})"
-            yield Difference(f"principal {number}", record, found, Principal._meta.db_table)
+            yield Difference(f"principal {number}", record, claim, Principal._meta.db_table)
 
 
 def _numbers(model: type[Fact], event: Event) -> list[int]:

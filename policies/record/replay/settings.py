@@ -187,8 +187,8 @@ TAKES: Mapping[str, Callable[[KeptReplay, Event], None]] = {
 """What each kind of event says; every other kind says nothing here."""
 
 
-def _duties(known: KeptReplay) -> Iterator[Difference]:
-    left = dict(known.duties)
+def _duties(replayed: KeptReplay) -> Iterator[Difference]:
+    left = dict(replayed.duties)
     for key, what, table in given_duties():
         if left.pop(key, None) is None:
             yield Difference(what, NOTHING, f"duty {key[1]} on object {key[0]} for {key[2]}", table)
@@ -212,70 +212,72 @@ def given_duties() -> Iterator[tuple[Duty, str, str]]:
         yield key, f"groupduty {row.pk}", GroupDuty._meta.db_table
 
 
-def _tokens(known: KeptReplay) -> Iterator[Difference]:
+def _tokens(replayed: KeptReplay) -> Iterator[Difference]:
     """Those of people and services; what a running job holds is made for hours by a change of its own."""
     table = Token._meta.db_table
     rows = Token.objects.filter(run="").select_related("principal").order_by("pk")
     for row in rows.iterator(chunk_size=2000):
-        told = known.tokens.get((row.prefix, row.principal.pseudonym))
+        token = replayed.tokens.get((row.prefix, row.principal.pseudonym))
         what = f"token {row.pk}"
-        if told is None:
+        if token is None:
             yield Difference(what, NOTHING, f"that {row.principal.pseudonym} holds {row.prefix}…", table)
             continue
-        if told.revoked and row.revoked is None:
+        if token.revoked and row.revoked is None:
             yield Difference(what, "that it was revoked", "that it is good", table)
-        if told.mark and told.mark != token_mark(row):
-            yield Difference(what, f"that it was made at revision {told.revision}", "another token", table)
-        if sorted(told.scopes) != sorted(row.scopes):
-            yield Difference(what, f"the scopes {told.scopes}", f"the scopes {row.scopes}", table)
-        if sorted(told.addresses) != sorted(row.addresses):
-            yield Difference(what, f"the addresses {told.addresses}", f"the addresses {row.addresses}", table)
-        expires = datetime.fromisoformat(told.expires) if told.expires else None
-        if told.expires != "" and expires != row.expires:
-            yield Difference(what, f"an end at {told.expires}", f"an end at {row.expires}", table)
+        if token.mark and token.mark != token_mark(row):
+            yield Difference(what, f"that it was made at revision {token.revision}", "another token", table)
+        if sorted(token.scopes) != sorted(row.scopes):
+            yield Difference(what, f"the scopes {token.scopes}", f"the scopes {row.scopes}", table)
+        if sorted(token.addresses) != sorted(row.addresses):
+            yield Difference(
+                what, f"the addresses {token.addresses}", f"the addresses {row.addresses}", table
+            )
+        expires = datetime.fromisoformat(token.expires) if token.expires else None
+        if token.expires != "" and expires != row.expires:
+            yield Difference(what, f"an end at {token.expires}", f"an end at {row.expires}", table)
 
 
-def _accounts(known: KeptReplay) -> Iterator[Difference]:
+def _accounts(replayed: KeptReplay) -> Iterator[Difference]:
     table = User._meta.db_table
     for row in User.objects.select_related("principal").order_by("pk").iterator(chunk_size=2000):
         what, person = f"account {row.pk}", row.principal
         who = person.pseudonym if person else ""
-        by_record = known.bound.get(row.pk)
+        by_record = replayed.bound.get(row.pk)
         if by_record is not None and by_record != who:
             yield Difference(what, f"that it is {by_record}'s", f"that it is {who or 'nobody'}'s", table)
-        elif by_record is None and person is not None and not _is_own(row, person, known):
+        elif by_record is None and person is not None and not _is_own(row, person, replayed):
             yield Difference(what, f"nothing that binds it to {who}", f"that it is {who}'s", table)
-        if who in known.closed and known.closed[who] == row.is_active:
-            states = ("disabled", "enabled") if known.closed[who] else ("enabled", "disabled")
+        if who in replayed.closed and replayed.closed[who] == row.is_active:
+            states = ("disabled", "enabled") if replayed.closed[who] else ("enabled", "disabled")
             yield Difference(what, f"that it is {states[0]}", f"that it is {states[1]}", table)
-        yield from _password(known, row, who)
+        yield from _password(replayed, row, who)
         if row.is_superuser or row.is_staff:
             yield Difference(what, "nothing of rights over the site", "is_superuser or is_staff", table)
 
 
-def _is_own(row: User, person: Principal, known: KeptReplay) -> bool:
+def _is_own(row: User, person: Principal, replayed: KeptReplay) -> bool:
     """Whether the account bears the name of whose it is, as those do that nobody bound."""
     own = f"service:{person.pk}" if person.kind == Principal.Kind.SERVICE else person.name
-    return row.username == own or person.pseudonym in known.got_one
+    return row.username == own or person.pseudonym in replayed.got_one
 
 
-def _password(known: KeptReplay, row: User, who: str) -> Iterator[Difference]:
+def _password(replayed: KeptReplay, row: User, who: str) -> Iterator[Difference]:
     what, table = f"account {row.pk}", User._meta.db_table
-    if who not in known.passwords:
+    if who not in replayed.passwords:
         if row.password and is_password_usable(row.password):
             yield Difference(what, "nothing of a password", "a password", table)
         return
-    mark, revision = known.passwords[who]
+    mark, revision = replayed.passwords[who]
     if mark == "" and row.password and is_password_usable(row.password):
         yield Difference(what, f"that it lost its password at revision {revision}", "a password", table)
     elif mark and mark != password_mark(row.password):
         yield Difference(what, f"the password set at revision {revision}", "another password", table)
 
 
-def _principals(known: KeptReplay) -> Iterator[Difference]:
+def _principals(replayed: KeptReplay) -> Iterator[Difference]:
     table = Principal._meta.db_table
     for row in Principal.objects.filter(erased=True).order_by("pk").iterator(chunk_size=2000):
-        if row.pseudonym not in known.erased:
+        if row.pseudonym not in replayed.erased:
             yield Difference(
                 f"principal {row.pk}", "nothing of an erasure", "that the person was erased", table
             )
@@ -283,62 +285,64 @@ def _principals(known: KeptReplay) -> Iterator[Difference]:
         if not row.is_sealed:
             says = f"the name that {row.kind} {row.pseudonym} has"
             yield Difference(f"principal {row.pk}", "another name, or none", says, table)
-    for row in Principal.objects.filter(pseudonym__in=known.erased, erased=False):
+    for row in Principal.objects.filter(pseudonym__in=replayed.erased, erased=False):
         yield Difference(f"principal {row.pk}", "that the person was erased", "a name", table)
 
 
-def _realms(known: KeptReplay) -> Iterator[Difference]:
+def _realms(replayed: KeptReplay) -> Iterator[Difference]:
     table = Realm._meta.db_table
-    roots = dict(Securable.objects.filter(pk__in=known.realms).values_list("pk", "realm_id"))
+    roots = dict(Securable.objects.filter(pk__in=replayed.realms).values_list("pk", "realm_id"))
     rows = Realm.objects.in_bulk()
-    for root, number in known.roots.items():
+    for root, number in replayed.roots.items():
         if roots.get(root, number) != number:
-            found = f"the realm {roots[root]}"
-            yield Difference(f"object {root}", f"the realm {number}", found, Securable._meta.db_table)
-    for root, kind in known.realms.items():
+            claim = f"the realm {roots[root]}"
+            yield Difference(f"object {root}", f"the realm {number}", claim, Securable._meta.db_table)
+    for root, kind in replayed.realms.items():
         row = rows.pop(roots.get(root, 0), None)
         if row is None:
             yield Difference(f"the realm of object {root}", f"the kind {kind}", "no such row", table)
         elif row.kind != kind:
             yield Difference(f"realm {row.pk}", f"the kind {kind}", f"the kind {row.kind}", table)
         else:
-            yield from _settings(known, root, row)
+            yield from _settings(replayed, root, row)
     for number in rows:
         yield Difference(f"realm {number}", NOTHING, "a realm", table)
 
 
-def _settings(known: KeptReplay, root: int, row: Realm) -> Iterator[Difference]:
-    for (of, name), (value, revision) in known.settings.items():
-        found = row.settings.get(name, "")
-        if of == root and found != value:
+def _settings(replayed: KeptReplay, root: int, row: Realm) -> Iterator[Difference]:
+    for (of, name), (value, revision) in replayed.settings.items():
+        kept_value = row.settings.get(name, "")
+        if of == root and kept_value != value:
             record = f"{name} {value or 'none'} since revision {revision}"
-            yield Difference(f"realm {row.pk}", record, f"{name} {found or 'none'}", Realm._meta.db_table)
+            yield Difference(
+                f"realm {row.pk}", record, f"{name} {kept_value or 'none'}", Realm._meta.db_table
+            )
 
 
-def _switched(known: KeptReplay) -> Iterator[Difference]:
+def _switched(replayed: KeptReplay) -> Iterator[Difference]:
     off = set(
         Detail.objects.filter(content__in_use=False, securable__type__in=USED_OR_NOT).values_list(
             "pk", flat=True
         )
     )
-    told = {key for key, (on, _) in known.switched.items() if not on}
+    keys = {key for key, (on, _) in replayed.switched.items() if not on}
     table = Detail._meta.db_table
-    for key in sorted(off ^ told):
+    for key in sorted(off ^ keys):
         words = ("that it is in use", "that it is not in use")
-        yield Difference(f"object {key}", words[key in told], words[key in off], table)
+        yield Difference(f"object {key}", words[key in keys], words[key in off], table)
 
 
-def _connections(known: KeptReplay) -> Iterator[Difference]:
+def _connections(replayed: KeptReplay) -> Iterator[Difference]:
     """Connections, and orders to take foreign rights away: by their seals, and by the record."""
     table = Backend._meta.db_table
     for row in Backend.objects.order_by("pk").iterator(chunk_size=2000):
         what = f"connection {row.pk}"
-        told = known.connected.get(row.catalog_id)
+        connection = replayed.connected.get(row.catalog_id)
         if not row.is_sealed:
             says = f"that object {row.catalog_id} is governed at {row.place}, set to {row.policy}"
             yield Difference(what, "another connection, or none", says, table)
-        elif told is not None and told[0] not in (row.policy, Backend.Policy(row.policy).label):
-            record = f"that it is set to {told[0]} since revision {told[1]}"
+        elif connection is not None and connection[0] not in (row.policy, Backend.Policy(row.policy).label):
+            record = f"that it is set to {connection[0]} since revision {connection[1]}"
             yield Difference(what, record, f"that it is set to {row.policy}", table)
     table = ForeignOrder._meta.db_table
     for order in ForeignOrder.objects.order_by("pk").iterator(chunk_size=2000):
@@ -365,12 +369,12 @@ def _reviews(known: KeptReplay) -> Iterator[Difference]:
 def _seats(known: KeptReplay) -> Iterator[Difference]:
     """Who is asked in reviews that are not over, and who decides requests for others, by their seals."""
     over = {"review__state__in": review_seals.OVER}
-    asked = (
+    queries = (
         ReviewDesk.objects.exclude(**over),
         ReviewSeat.objects.exclude(**{f"desk__{key}": value for key, value in over.items()}),
         Substitute.objects.filter(ended_at__isnull=True),
     )
-    for rows in asked:
+    for rows in queries:
         name, table = rows.model._meta.model_name, rows.model._meta.db_table
         for row in rows.order_by("pk").iterator(chunk_size=2000):
             if not row.is_sealed:

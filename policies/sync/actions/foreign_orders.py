@@ -14,8 +14,8 @@ def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
         backend__in={row.backend_id for row in rows}, done__isnull=True
     ).select_related("by")
     by_right = {_key(finding, finding.right): finding for finding in waiting}
-    found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
-    return {pk: order for pk, order in found.items() if order is not None}
+    findings = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
+    return {pk: order for pk, order in findings.items() if order is not None}
 
 
 def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
@@ -26,8 +26,8 @@ def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
         kind="foreign",
         holder__in={order.holder for order in orders},
     )
-    found = {_key(row, row.what): row.pk for row in rows} if orders else {}
-    mine = {order.pk: found.get(_key(order, order.right)) for order in orders}
+    by_key = {_key(row, row.what): row.pk for row in rows} if orders else {}
+    mine = {order.pk: by_key.get(_key(order, order.right)) for order in orders}
     return {pk: at for pk, at in mine.items() if at is not None}
 
 

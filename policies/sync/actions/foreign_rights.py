@@ -67,18 +67,18 @@ class Foreign:
     @cached_property
     def node(self) -> Node:
         """The object it is on, or the catalog when it is on nothing that is known here."""
-        found = node(self.first.securable_id) if self.first.securable_id else None
-        found = found or node(self.backend.catalog_id)
-        if found is None:
+        node_ = node(self.first.securable_id) if self.first.securable_id else None
+        node_ = node_ or node(self.backend.catalog_id)
+        if node_ is None:
             raise NotFound(gettext("Its catalog no longer exists."))
-        return found
+        return node_
 
     @cached_property
     def holder(self) -> Principal | None:
         """Who of the realm signs in there under this name; None when nobody of that name is admitted."""
         rows = RealmMember.objects.open().filter(realm=self.backend.realm_id, principal__kind__in=PEOPLE)
-        found = list(rows.filter(principal__name=self.first.holder).select_related("principal"))
-        return found[0].principal if len(found) == 1 else None
+        found_members = list(rows.filter(principal__name=self.first.holder).select_related("principal"))
+        return found_members[0].principal if len(found_members) == 1 else None
 
     @property
     def signs_in(self) -> bool:
@@ -87,11 +87,11 @@ class Foreign:
     @cached_property
     def privileges(self) -> tuple[str, ...]:
         """The privileges that come to nothing more than what is there, the widest first."""
-        found: dict[str, frozenset[str]] = {}
+        privileges: dict[str, frozenset[str]] = {}
         for code, rights in self._carried:
-            if rights <= set(self.rights) and not any(rights <= wider for wider in found.values()):
-                found[code] = rights
-        return tuple(found)
+            if rights <= set(self.rights) and not any(rights <= wider for wider in privileges.values()):
+                privileges[code] = rights
+        return tuple(privileges)
 
     @cached_property
     def covered(self) -> frozenset[str]:
@@ -109,9 +109,9 @@ class Foreign:
         connected = node(self.backend.catalog_id)
         if connected is None or self._unopened:
             return []
-        kind, there = self.first.type, open_backend(self.backend, connected)
+        kind, connection = self.first.type, open_backend(self.backend, connected)
         carried = kinds.get(self.backend.kind).carried
-        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in carried.get(kind, ())]
+        pairs = [(code, frozenset(connection.rights_for(code, kind))) for _, code in carried.get(kind, ())]
         return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
 
     @cached_property
@@ -246,7 +246,7 @@ def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
         for row in backends.values()
         if row.catalog_id in connected
     }
-    found: dict[int, dict[str, str]] = {}
+    locks: dict[int, dict[str, str]] = {}
     share_carried(some)
     for about in some:
         taking = _cannot_take(about)
@@ -254,9 +254,9 @@ def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
         if not adopting and (about.backend.pk, about.first.holder) not in holders:
             place = connected.get(about.backend.catalog_id)
             adopting = "" if admits.get(about.backend.pk) or place is None else _no_member(about, place.realm)
-        told = {"adopt": adopting, "revoke": taking}
-        found[about.first.pk] = {code: text for code, text in told.items() if text}
-    return found
+        actions = {"adopt": adopting, "revoke": taking}
+        locks[about.first.pk] = {code: text for code, text in actions.items() if text}
+    return locks
 
 
 def share_carried(some: Iterable[Foreign]) -> None:
@@ -424,10 +424,10 @@ def _given_by(orders: Iterable[ForeignOrder]) -> list[Grant]:
 
 def _orders(about: Foreign) -> list[ForeignOrder]:
     """The open decisions about it.  Raises Conflict when there is none."""
-    found = ordered(about.rows)
-    if not found:
+    orders = ordered(about.rows)
+    if not orders:
         raise Conflict(gettext("Nothing is planned for it any more."))
-    return list({row.pk: row for row in found.values()}.values())
+    return list({row.pk: row for row in orders.values()}.values())
 
 
 def _undecided(about: Foreign) -> None:

@@ -100,16 +100,16 @@ def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
             gettext("Enter a number of changes a second up to %(fastest)s, or 0 for no limit.")
             % {"fastest": f"{FASTEST:,}"}
         )
-    told = f"at most {rate:,} a second" if rate else "without a limit"
-    _set(row, BACKEND_RATE, {"rate": rate, "paced_until": None}, by=by, reason=reason, rate=told)
+    setting = f"at most {rate:,} a second" if rate else "without a limit"
+    _set(row, BACKEND_RATE, {"rate": rate, "paced_until": None}, by=by, reason=reason, rate=setting)
 
 
 def set_share(row: Backend, share: int, *, by: Actor, reason: str = "") -> None:
     """A plan that takes something from more than so many of a hundred people is held; 100 holds none."""
     if not 0 <= share <= 100:
         raise Invalid(gettext("Enter a share of people from 0 to 100 percent."))
-    told = f"{share} of a hundred"
-    _set(row, BACKEND_SHARE, {"share": share}, by=by, reason=reason, look=True, share=told)
+    setting = f"{share} of a hundred"
+    _set(row, BACKEND_SHARE, {"share": share}, by=by, reason=reason, look=True, share=setting)
 
 
 def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
@@ -165,16 +165,16 @@ def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:
 def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
     """Try one missing or extra right or membership again now.  Raises Refused, NotFound."""
     differing = BackendFinding.objects.filter(pk=finding, kind__in=("missing", "extra"))
-    found = differing.select_related("backend__realm").first()
-    if found is None:
+    parked_finding = differing.select_related("backend__realm").first()
+    if parked_finding is None:
         raise NotFound(gettext("It no longer exists."))
-    row, catalog = found.backend, _catalog(found.backend)
+    row, catalog = parked_finding.backend, _catalog(parked_finding.backend)
     with change(BACKEND_RETRIED, realm=realm_of(catalog), by=by) as current:
         authority = authority_to_operate(by, catalog)
         items.try_again(row, findings=Q(pk=finding))
         outbox.ask(row, current.revision)
         current.say(make_event(BACKEND_RETRIED, catalog), by=authority)
-    return found
+    return parked_finding
 
 
 def something_failed(row: Backend) -> bool:
@@ -198,7 +198,7 @@ def _set(
     by: Actor,
     reason: str,
     look: bool = False,
-    **told: str,
+    **values: str,
 ) -> None:
     catalog = _catalog(row)
     with change(kind, realm=realm_of(catalog), by=by, reason=reason) as current:
@@ -207,11 +207,11 @@ def _set(
         if look:
             waiting_again(row)
             outbox.ask(row, current.revision)
-        current.say(make_event(kind, catalog, backend=str(row), **told), by=authority)
+        current.say(make_event(kind, catalog, backend=str(row), **values), by=authority)
 
 
 def _catalog(row: Backend) -> Node:
-    found = last(row.catalog_id)
-    if found is None:
+    catalog = last(row.catalog_id)
+    if catalog is None:
         raise NotFound(gettext("Its catalog no longer exists."))
-    return found
+    return catalog

@@ -25,8 +25,8 @@ def places(node: Node, kind: Kind) -> dict[tuple[str, ...], str]:
     """The storage location of each object that has one of its own, by its path below the node."""
     paths = {target.id: target.path for target in targets_below(node, kind)}
     rows = Detail.objects.filter(securable__in=paths).values_list("securable", "content")
-    found = {paths[id]: _location(content) for id, content in rows}
-    return {path: location for path, location in found.items() if location}
+    locations = {paths[id]: _location(content) for id, content in rows}
+    return {path: location for path, location in locations.items() if location}
 
 
 def _location(content: dict[str, dict[str, str]]) -> str:

@@ -25,13 +25,13 @@ class Unreachable(Exception):
 
 def check(address: str) -> None:
     """Connect once to `host:port` or a URL; what is neither is let be.  Raises Unreachable."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None or (found["scheme"] or "").lower() in _LOCAL:
+    match = _ADDRESS.fullmatch(address)
+    if match is None or (match["scheme"] or "").lower() in _LOCAL:
         return
-    port = int(found["port"] or _PORTS.get((found["scheme"] or "").lower(), 0))
+    port = int(match["port"] or _PORTS.get((match["scheme"] or "").lower(), 0))
     if not 0 < port < 65536:
         return
-    host = found["host"].strip("[]")
+    host = match["host"].strip("[]")
     try:
         line = network().connected(
             host, lambda address: socket.create_connection((address, port), timeout=TIMEOUT), OSError

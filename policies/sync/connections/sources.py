@@ -51,10 +51,10 @@ def opened(row: Backend, place: Node) -> Iterator[base.Backend]:
 def source_of(kind: Kind, url: str, out_there: object) -> Source:
     """Which system this is: as it says itself, else by real folder, or by addresses.  Raises BackendError."""
     tells = getattr(out_there, "source", None)
-    found = tells() if tells else _by_place(kind, url)
+    identity = tells() if tells else _by_place(kind, url)
     if folder := kind.parts(url).get("folder"):
         network().check_folder(folder)  # it answers, so a look at it does not hang
-    return Source(_short(found.key), tuple(map(_short, found.within)))
+    return Source(_short(identity.key), tuple(map(_short, identity.within)))
 
 
 def _by_place(kind: Kind, url: str) -> Source:

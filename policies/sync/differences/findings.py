@@ -188,10 +188,10 @@ def ungovernable_in_words(text: str) -> str:
 def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Difference]:
     objects = {".".join(target.path): target for target in targets if target.path}
     for name in sorted(names):
-        one = objects.get(name)
+        node = objects.get(name)
         yield (
-            Difference("unknown", one.path, one.kind, what=VANISHED)
-            if one
+            Difference("unknown", node.path, node.kind, what=VANISHED)
+            if node
             else Difference("unknown", what=name)
         )
 

@@ -139,27 +139,27 @@ class Fates:
 
 def fates(plan: Plan, outcomes: Iterable[Outcome], left: Iterable[Outcome], known: Known) -> Fates:
     """Judge what the last comparison still found, by what its steps came to."""
-    found, errors = Fates(), _errors(outcomes, left, known)
+    fates_, errors = Fates(), _errors(outcomes, left, known)
     for step in plan.steps:
         error = errors.get(_name(step))
         if step.kind == "take_foreign":
             if error is not None:
-                found.orders[order_of(step)] = error
-            _count(found, known.orders.get(order_of(step)), error)
+                fates_.orders[order_of(step)] = error
+            _count(fates_, known.orders.get(order_of(step)), error)
         for key in keys_of(step):
             if error is not None:
-                found.failed[key] = error
-            _count(found, known.items.get(key), error)
-    return found
+                fates_.failed[key] = error
+            _count(fates_, known.items.get(key), error)
+    return fates_
 
 
-def _count(found: Fates, before: Tried | None, error: Exception | None) -> None:
+def _count(fates_: Fates, before: Tried | None, error: Exception | None) -> None:
     attempts = (before.attempts if before else 0) + (error is not None)
     kind = kind_of(error) if error is not None else before.error_kind if before else ""
     if attempts >= STUCK_AFTER and kind in LASTING:
-        found.stuck += 1
+        fates_.stuck += 1
     else:
-        found.open += 1
+        fates_.open += 1
 
 
 def _name(step: Step) -> tuple[object, ...]:
@@ -171,15 +171,15 @@ def _errors(
 ) -> dict[tuple[object, ...], Exception]:
     """Why each step failed; of one that waited for another, why that one did."""
     why, waits = _failed_of(outcomes), _failed_of(left)
-    found: dict[tuple[object, ...], Exception] = {}
-    for name, told in {**waits, **why}.items():
-        seen, error = 0, told
+    errors: dict[tuple[object, ...], Exception] = {}
+    for name, reason in {**waits, **why}.items():
+        seen, error = 0, reason
         while isinstance(error, KeptBack) and seen < len(why) + len(waits):
             first, seen = error.first, seen + 1
             error = why.get(_name(first)) or waits.get(_name(first)) or _before(first, known)
         if error is not None:
-            found[name] = error
-    return found
+            errors[name] = error
+    return errors
 
 
 def _failed_of(outcomes: Iterable[Outcome]) -> dict[tuple[object, ...], Exception | None]:
@@ -269,37 +269,37 @@ class Concern:
                     self._carry[type_, word].add(privilege)
 
     def of_right(self, kind: str, path: tuple[str, ...], word: str) -> Concerns | None:
-        return self._told([Right(kind, path, word)])
+        return self._concerns_of([Right(kind, path, word)])
 
     def of_membership(self, person: str, role: str, *, missing: bool) -> Concerns | None:
         """Where somebody has less, or more, than was decided: not yet in a role, or still in it."""
         wanted = _rights(self._wanted_in[person], self.wanted.roles, {})
         has = _rights(self._is_in[person], self.seen.roles, self.seen.amiss_rights)
         if missing:
-            return self._told((wanted - has) & self.wanted.roles.get(role, frozenset()))
-        return self._told((has - wanted) & self.seen.roles.get(role, frozenset()))
+            return self._concerns_of((wanted - has) & self.wanted.roles.get(role, frozenset()))
+        return self._concerns_of((has - wanted) & self.seen.roles.get(role, frozenset()))
 
-    def _told(self, rights: Collection[Right]) -> Concerns | None:
-        found: Concerns = {}
+    def _concerns_of(self, rights: Collection[Right]) -> Concerns | None:
+        concerns: Concerns = {}
         for right in rights:
             number = self.by_path.get((right.kind, right.path))
             if number is None:
                 continue
             about = self._carry.get((right.kind, right.right), set())
-            found[str(number)] = sorted({*found.get(str(number), ()), *about})
-            if len(found) > CONCERNED:
+            concerns[str(number)] = sorted({*concerns.get(str(number), ()), *about})
+            if len(concerns) > CONCERNED:
                 return None
-        return found
+        return concerns
 
 
 def _by_person(
     members: Mapping[str, Collection[str]], amiss: Mapping[str, Collection[str]]
 ) -> defaultdict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    names: defaultdict[str, list[str]] = defaultdict(list)
     for key, people in members.items():
         for person in set(people).difference(amiss.get(key, ())):
-            found[person].append(key)
-    return found
+            names[person].append(key)
+    return names
 
 
 def _rights(

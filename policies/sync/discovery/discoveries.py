@@ -53,15 +53,15 @@ def set_nightly(row: Backend, *, by: Actor, on: bool) -> None:
     with change(BACKEND_READ_NIGHTLY, realm=realm_of(catalog), by=by) as current:
         authority = authority_to_connect(by, catalog)
         Backend.objects.filter(pk=row.pk).update(read_nightly=on)
-        told = "each night" if on else "only when somebody asks"
-        current.say(make_event(BACKEND_READ_NIGHTLY, catalog, when=told), by=authority)
+        setting = "each night" if on else "only when somebody asks"
+        current.say(make_event(BACKEND_READ_NIGHTLY, catalog, when=setting), by=authority)
 
 
 def _catalog(row: Backend) -> Node:
-    found = node(row.catalog_id)
-    if found is None:
+    catalog = node(row.catalog_id)
+    if catalog is None:
         raise NotFound(gettext("The catalog no longer exists."))
-    return found
+    return catalog
 
 
 def latest(row: Backend) -> Discovery | None:
@@ -76,11 +76,11 @@ def run_waiting() -> None:
 def _run(reading: Discovery) -> None:
     rows = Discovery.objects.filter(pk=reading.pk)
     try:
-        found = _read(reading)
+        result = _read(reading)
     except (BackendError, PolicyError) as error:
         rows.update(finished=timezone.now(), error=str(error)[:2000])
         return
-    rows.update(finished=timezone.now(), **found)
+    rows.update(finished=timezone.now(), **result)
 
 
 def _read(reading: Discovery) -> dict[str, Any]:

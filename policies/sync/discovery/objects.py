@@ -77,18 +77,18 @@ def discover(
         for source_object in seen.objects
         if source_object.path and source_object.kind in types
     ]
-    found = [listed for listed in every if not ungovernable(listed.source)]
+    listings = [listed for listed in every if not ungovernable(listed.source)]
     result.left_out = [text for listed in every if (text := ungovernable(listed.source))]
     if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
-        _vanish(catalog, found, {listed.key for listed in every}, result, by, authority, close_vanished)
-    for depth in sorted({len(listed.path) for listed in found}):
-        level = [listed for listed in found if len(listed.path) == depth]
+        _vanish(catalog, listings, {listed.key for listed in every}, result, by, authority, close_vanished)
+    for depth in sorted({len(listed.path) for listed in listings}):
+        level = [listed for listed in listings if len(listed.path) == depth]
         _bring_up(catalog, level, result, by, authority, tell)
     row.read_at = timezone.now()
     row.save(update_fields=["read_at"])
     known = _known(catalog)
     owners.remember(
-        row, {known[listed.key].id: listed.source.owner for listed in found if listed.key in known}
+        row, {known[listed.key].id: listed.source.owner for listed in listings if listed.key in known}
     )
     return result
 
@@ -116,18 +116,18 @@ def _below(node: Node, catalog: Node) -> tuple[str, ...]:
 
 def _bring_up(
     catalog: Node,
-    found: Sequence[SourceObject],
+    listings: Sequence[SourceObject],
     result: Discovered,
     by: Actor,
     authority: Authority,
     tell: Callable[[int], object],
 ) -> None:
-    result.taken_up += _take_up(catalog, found, by, authority)
+    result.taken_up += _take_up(catalog, listings, by, authority)
     known = _known(catalog)
     parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if holds(node)}
     fresh: dict[tuple[str, ...], list[SourceObject]] = defaultdict(list)
     moves = []
-    for listed in found:
+    for listed in listings:
         node, parent = known.get(listed.key), parents.get(listed.path[:-1])
         if parent is None:
             continue  # what it lies in was not seen in the same look, so it waits for the next
@@ -142,7 +142,7 @@ def _bring_up(
             objects.register(parents[above], [_new(listed) for listed in some], by=by, authority=authority)
             result.added += len(some)
             tell(result.added)
-    result.described += _describe(known, found)
+    result.described += _describe(known, listings)
 
 
 def holds(node: Node) -> bool:
@@ -150,11 +150,11 @@ def holds(node: Node) -> bool:
     return bool(dialects.get(node.kind).child_types(node.type))
 
 
-def _take_up(catalog: Node, found: Sequence[SourceObject], by: Actor, authority: Authority) -> int:
+def _take_up(catalog: Node, listings: Sequence[SourceObject], by: Actor, authority: Authority) -> int:
     """Give objects that were registered by hand the source's own id, so that they are what was found."""
     rows = all_below(catalog.id).filter(securable__external_id="").values_list("securable", flat=True)
     nameless = {(node.type, _below(node, catalog)): node for node in nodes(set(rows)).values()}
-    pairs = [(nameless.get((listed.type, listed.path)), listed) for listed in found]
+    pairs = [(nameless.get((listed.type, listed.path)), listed) for listed in listings]
     taken = [(node, listed) for node, listed in pairs if node is not None]
     if not taken:
         return 0
@@ -190,13 +190,13 @@ def _columns(found_object: FoundObject) -> list[dict[str, Any]]:
     ]
 
 
-def _describe(known: dict[tuple[str, str], Node], found: Iterable[SourceObject]) -> int:
-    by_id = {known[listed.key].id: listed.source for listed in found if listed.key in known}
+def _describe(known: dict[tuple[str, str], Node], listings: Iterable[SourceObject]) -> int:
+    by_id = {known[listed.key].id: listed.source for listed in listings if listed.key in known}
     changed = []
     for row in Detail.objects.filter(securable__in=by_id):
-        one = by_id[row.securable_id]
-        if (row.comment, row.columns) != (one.comment, _columns(one)):
-            row.comment, row.columns = one.comment, _columns(one)
+        source = by_id[row.securable_id]
+        if (row.comment, row.columns) != (source.comment, _columns(source)):
+            row.comment, row.columns = source.comment, _columns(source)
             changed.append(row)
     Detail.objects.bulk_update(changed, ["comment", "columns"], batch_size=BATCH)
     return len(changed)
@@ -204,15 +204,15 @@ def _describe(known: dict[tuple[str, str], Node], found: Iterable[SourceObject])
 
 def _vanish(
     catalog: Node,
-    found: Sequence[SourceObject],
+    listings: Sequence[SourceObject],
     there_at_all: Collection[tuple[str, str]],
     result: Discovered,
     by: Actor,
     authority: Authority,
     close_vanished: bool,
 ) -> None:
-    there = {listed.key: listed.path for listed in found}
-    made_again = {(listed.type, listed.path) for listed in found}
+    there = {listed.key: listed.path for listed in listings}
+    made_again = {(listed.type, listed.path) for listed in listings}
     known = _known(catalog)
     gone = [node for key, node in known.items() if key[1] and key not in there]
     now = {node.id: there[key] for key, node in known.items() if key in there}

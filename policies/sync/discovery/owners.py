@@ -63,7 +63,7 @@ def suggestions(row: Backend, most: int) -> list[Suggestion]:
 def left(row: Backend, name: str) -> list[Node]:
     """Those of somebody's objects there that are not theirs here, by name."""
     keys = _left(row).filter(name=name).values_list("securable", flat=True)
-    return sorted(nodes(set(keys)).values(), key=lambda one: one.names)
+    return sorted(nodes(set(keys)).values(), key=lambda node: node.names)
 
 
 def adopt(row: Backend, name: str, *, by: Actor, reason: str = "") -> int:
@@ -81,10 +81,10 @@ def member(row: Backend, name: str) -> Principal | None:
 
 def _left(row: Backend) -> QuerySet[FoundOwner]:
     group = When(owner__kind=Principal.Kind.GROUP, then=Concat(Value(GROUP), "owner__name"))
-    told = Case(group, default=F("owner__name"), output_field=TextField())
+    label = Case(group, default=F("owner__name"), output_field=TextField())
     own = (
         Ownership.objects.open()
-        .annotate(told=told)
+        .annotate(told=label)
         .filter(securable=OuterRef("securable"), told=OuterRef("name"))
     )
     inside = Placement.objects.open().filter(
@@ -98,8 +98,8 @@ def _left(row: Backend) -> QuerySet[FoundOwner]:
 def _members(row: Backend, names: Sequence[str]) -> dict[str, Principal]:
     plain = {name.removeprefix(GROUP) for name in names}
     members = RealmMember.objects.open().filter(realm=row.realm_id, principal__name__in=plain)
-    found: dict[str, Principal] = {}
+    by_name: dict[str, Principal] = {}
     for member in members.select_related("principal"):
         who = member.principal
-        found[f"{GROUP if who.kind == Principal.Kind.GROUP else ''}{who.name}"] = who
-    return {name: found[name] for name in names if name in found}
+        by_name[f"{GROUP if who.kind == Principal.Kind.GROUP else ''}{who.name}"] = who
+    return {name: by_name[name] for name in names if name in by_name}

@@ -43,8 +43,8 @@ def vanished(row: Backend) -> list[Gone]:
     Four queries, and one more for each vanished object that holds others.
     """
     rows = BackendFinding.objects.filter(backend=row, kind="unknown", what=VANISHED)
-    found = nodes(rows.exclude(securable=None).values_list("securable", flat=True))
-    tops = [node_ for node_ in found.values() if found.keys().isdisjoint(node_.lineage[:-1])]
+    nodes_ = nodes(rows.exclude(securable=None).values_list("securable", flat=True))
+    tops = [node_ for node_ in nodes_.values() if nodes_.keys().isdisjoint(node_.lineage[:-1])]
     inside = {top.id: _inside(top) for top in tops}
     keys = {key for some in inside.values() for key in some}
     given = Grant.objects.open().filter(securable__in=keys, effect=Effect.ALLOW)

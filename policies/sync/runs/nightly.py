@@ -17,8 +17,8 @@ def due(now: datetime) -> list[int]:
     turns = _turns(now)
     older = Q(compared_at__isnull=True) | Q(compared_at__lt=now)
     rows = Backend.objects.filter(older, pk__in=turns).order_by("compared_at", "pk")
-    told = rows.values_list("pk", "compared_at")
-    return [pk for pk, compared in told if compared is None or compared < turns[pk]]
+    rows_ = rows.values_list("pk", "compared_at")
+    return [pk for pk, compared in rows_ if compared is None or compared < turns[pk]]
 
 
 def unread(now: datetime) -> list[int]:

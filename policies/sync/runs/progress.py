@@ -127,6 +127,8 @@ def _left_over(plan: Plan, labels: Mapping[str, str]) -> dict[str, str]:
     keys = {key for step in plan.steps for key in (step.role, *step.leaves, *step.joins)} - {"", *labels}
     numbers = {key: int(key[5:]) for key in keys if key.startswith("role:") and key[5:].isdecimal()}
     names = dict(Placement.objects.filter(securable__in=numbers.values()).values_list("securable", "name"))
-    told = {key: f"role {names[pk]}" for key, pk in numbers.items() if not names.get(pk, "~").startswith("~")}
+    left_labels = {
+        key: f"role {names[pk]}" for key, pk in numbers.items() if not names.get(pk, "~").startswith("~")
+    }
     people = {key: key[7:] for key in keys if key.startswith("person:")}
-    return {**dict.fromkeys(keys, "a role no longer needed"), **people, **told}
+    return {**dict.fromkeys(keys, "a role no longer needed"), **people, **left_labels}

@@ -136,5 +136,5 @@ def _refused(row: Backend) -> list[Node]:
     keys = {int(key) for finding in findings for key in finding.concerns or ()}
     keys |= {finding.securable_id for finding in findings if finding.securable_id}
     keys |= {order.securable_id for order in ordered if order.securable_id}
-    found = nodes(keys)
-    return [found[key] for key in sorted(found)][:NAMED]
+    places = nodes(keys)
+    return [places[key] for key in sorted(places)][:NAMED]

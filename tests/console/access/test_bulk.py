@@ -109,12 +109,12 @@ def test_a_revocation_outlives_its_session(shop: Node) -> None:
 def test_what_one_may_not_give_is_left_out_and_named(who: str, shop: Node, asks: Callable[..., str]) -> None:
     owned(the("table", "shop.sales.orders"), "mia")
     page = asks(who, *on(*SALES), ("who", "user:ana"))
-    told = {
+    notes = {
         "mia": "2 of 3 left out.",
         "marek": "may read orders, customers and refunds",
         "ana": "Nothing is chosen",  # Ana may not see them, so they are as absent
     }
-    assert told[who] in page
+    assert notes[who] in page
 
 
 def test_a_change_is_all_or_nothing(shop: Node, signed_in: Enter) -> None:

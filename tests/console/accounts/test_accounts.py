@@ -42,9 +42,9 @@ def service_page(name: str, what: str = "") -> str:
 
 
 def link_on(answer: Any) -> str:
-    found = re.search(r"http://testserver(/welcome/[^<]+)</code>", answer.content.decode())
-    assert found is not None, "no link is shown"
-    return found[1]
+    match = re.search(r"http://testserver(/welcome/[^<]+)</code>", answer.content.decode())
+    assert match is not None, "no link is shown"
+    return match[1]
 
 
 def enters(client: Client, name: str, password: str) -> bool:
@@ -187,14 +187,14 @@ def test_a_service_account_has_somebody_who_answers_for_it_and_makes_its_tokens(
     address, olivia = service_page("nightly"), signed_in("olivia")
     assert "Responsible for service accounts" in olivia.get("/profile").content.decode()
     made = olivia.post(address, {"do": "token", "days": "7", "scope": ["check", "report"]}).content.decode()
-    found = re.search(r">(lw_[\w-]+)</code>", made)
-    assert found is not None
-    bearer = recognise(found[1])
+    match = re.search(r">(lw_[\w-]+)</code>", made)
+    assert match is not None
+    bearer = recognise(match[1])
     assert bearer is not None
     assert str(bearer.principal) == "service:nightly"
-    assert found[1] not in olivia.get(address).content.decode()
+    assert match[1] not in olivia.get(address).content.decode()
     olivia.post(address, {"do": "revoke", "token": bearer.token})
-    assert recognise(found[1]) is None
+    assert recognise(match[1]) is None
     assert signed_in("mia").get(address).status_code == 404
     assert signed_in("mia").post(address, {"do": "token", "days": "7", "scope": "check"}).status_code == 404
 
@@ -281,9 +281,9 @@ def test_a_realm_whose_owner_is_gone_gets_another_loudly(sam: Client, signed_in:
     posted(sam, address, who="user:ana", step="save", reason="Marek left on 1 November, HR-77")
     assert owner_of(root) == a_person("ana")
     assert Change.objects.latest("revision").kind == "realm.repaired"
-    told = signed_in("ana").get("/history").content.decode()
-    assert "repaired demo, whose owner could not sign in" in told
-    assert "HR-77" in told
+    page = signed_in("ana").get("/history").content.decode()
+    assert "repaired demo, whose owner could not sign in" in page
+    assert "HR-77" in page
     assert sam.get(f"/catalog/{root.id}").status_code == 404  # the repair gave the admin nothing
     assert sam.get(address).status_code == 404  # its owner can sign in now
 
@@ -318,17 +318,19 @@ def test_who_can_come_in(name: str, can: bool, shop: Node) -> None:
     make_account("with_account")
     make_account("disabled")
     User.objects.filter(username="disabled").update(is_active=False)
-    one = ensure("service" if name == "etl" else "user", name)
-    assert (one.pk in able([one.pk])) is can
-    crew = a_person(name, "crew") and ensure("group", "crew") if one.kind == Principal.Kind.USER else None
+    principal = ensure("service" if name == "etl" else "user", name)
+    assert (principal.pk in able([principal.pk])) is can
+    crew = (
+        a_person(name, "crew") and ensure("group", "crew") if principal.kind == Principal.Kind.USER else None
+    )
     if crew is not None:
         assert (crew.pk in able([crew.pk])) is can
 
 
 def test_names_from_outside_need_no_account_of_ours(shop: Node, settings: Any) -> None:
-    one = a_person("elsewhere")
+    person = a_person("elsewhere")
     settings.LAKEWARDEN_AUTHENTICATORS = ("session", "token", "oidc")
-    assert one.pk in able([one.pk])
+    assert person.pk in able([person.pk])
 
 
 # The viewer's own sessions

@@ -71,11 +71,11 @@ def test_no_link_of_the_history_leads_an_auditor_nowhere(shop: Node, auditor: Cl
         ),
         *(f"/objects/{orders}/history", f"/objects/{orders}/then?{asked}", f"/roles/{role}/then?{asked}"),
     ):
-        found = {link.replace("&amp;", "&") for link in LINK.findall(text(auditor, address))}
-        assert found
-        for link in sorted(found - followed):
+        links = {link.replace("&amp;", "&") for link in LINK.findall(text(auditor, address))}
+        assert links
+        for link in sorted(links - followed):
             assert auditor.get(link, follow=True).status_code == 200, (address, link)
-        followed |= found
+        followed |= links
     for page in ("objects", "people", "catalog"):
         assert any(link.startswith(f"/{page}/") for link in followed), page
 

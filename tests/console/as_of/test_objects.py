@@ -149,17 +149,20 @@ def test_evidence_is_for_those_with_the_duty(
     answer = olivia.post(address, {"at": str(came_and_went[1])})
     assert answer["Content-Disposition"].startswith('attachment; filename="evidence-orders-')
     (tmp_path / "e.zip").write_bytes(io.BytesIO(answer.content).getvalue())
-    told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:ana").lines
-    assert told[1] == "user:ana could do: read"
+    statements = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:ana").lines
+    assert statements[1] == "user:ana could do: read"
     # of a sample, which the same seed draws again, and of one person alone
     for asked, many in (({"sample": "2", "seed": "2026-Q1"}, 2), ({"person": "ana"}, 1)):
         answer = olivia.post(address, {"at": str(came_and_went[1]), **asked})
         (tmp_path / "e.zip").write_bytes(answer.content)
-        told = bundle.check(tmp_path / "e.zip", signing.public_key()).lines
-        assert sum("could do" in line for line in told) == many, asked
-    for wrong, said in (({"person": "nobody"}, "Nobody is called nobody."), ({"sample": "x"}, "as a number")):
+        statements = bundle.check(tmp_path / "e.zip", signing.public_key()).lines
+        assert sum("could do" in line for line in statements) == many, asked
+    for wrong, message in (
+        ({"person": "nobody"}, "Nobody is called nobody."),
+        ({"sample": "x"}, "as a number"),
+    ):
         answer = olivia.post(address, {"at": str(came_and_went[1]), **wrong})
-        assert answer.status_code == 422 and said in answer.content.decode()
+        assert answer.status_code == 422 and message in answer.content.decode()
 
 
 # a person
@@ -263,5 +266,7 @@ def test_the_past_and_its_evidence_are_there_for_each_law(
         answer = olive.post(f"/objects/{node.id}/evidence", {"at": str(at)})
         assert answer["Content-Type"] == "application/zip", node.ref
         (tmp_path / "e.zip").write_bytes(answer.content)
-        told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:bob").lines
-        assert any(line.startswith("user:bob could do: ") and "read" in line for line in told), told
+        statements = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:bob").lines
+        assert any(line.startswith("user:bob could do: ") and "read" in line for line in statements), (
+            statements
+        )

@@ -55,11 +55,11 @@ def much_changes(shop: Node) -> Past:
 
 def each_alone(circle: VisiblePrincipals, name: str, states: list[Past]) -> list[int]:
     """The same asked of every state for itself."""
-    found = []
+    counts = []
     for past in states:
         then = ReachThen(circle, a_person(name), past=past)
-        found.append(len({rule.object for _, rule in then.rules if rule.allow} & then.places.keys()))
-    return found
+        counts.append(len({rule.object for _, rule in then.rules if rule.allow} & then.places.keys()))
+    return counts
 
 
 @pytest.mark.parametrize("viewer", ["marek", "olivia", "ana", "mia"])

@@ -88,7 +88,7 @@ def test_each_page_answers_each_visitor(
     assert not misanswered(PAGES, visitor, VISITORS, signed_in, numbers)
 
 
-@pytest.mark.parametrize("page", [item for item in PAGES if item.method == "get"], ids=lambda one: one.name)
+@pytest.mark.parametrize("page", [item for item in PAGES if item.method == "get"], ids=lambda page: page.name)
 def test_what_is_no_herd_is_not_found(
     page: Page, numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:

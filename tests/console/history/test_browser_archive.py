@@ -40,8 +40,8 @@ def addresses() -> dict[str, tuple[str, int]]:
 
 @pytest.mark.slow
 def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], top: Path) -> None:
-    page, found = visit("marek"), []
+    page, problems = visit("marek"), []
     for name, (address, status) in addresses().items():
         assert page.goto(address).status == status, name
-        found += faults(page, LOOKS, name)
-    assert not found
+        problems += faults(page, LOOKS, name)
+    assert not problems

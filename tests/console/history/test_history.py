@@ -92,8 +92,8 @@ def test_a_search_that_ends_early_says_how_far_it_came(
         onward = re.search(r'href="(\?[^"]*before=\d+)"', body)
         address = f"/history{html.unescape(onward[1])}" if onward else ""
     assert early and "Searched back to" not in body
-    told = Event.objects.filter(kind__startswith="role.").order_by("-change")
-    assert [*map(int, shown)] == list(told.values_list("change", flat=True))
+    events = Event.objects.filter(kind__startswith="role.").order_by("-change")
+    assert [*map(int, shown)] == list(events.values_list("change", flat=True))
 
 
 def test_going_on_before_what_is_not_there_begins_at_the_newest(shop: Node, signed_in: Enter) -> None:
@@ -125,7 +125,7 @@ def patient(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_that_found_nothing_yet_goes_on_by_itself(patient: None, visit: Callable[..., Any]) -> None:
     page = visit("marek")
     asked: list[str] = []
-    page.on("request", lambda one: asked.append(one.url) if "before=" in one.url else None)
+    page.on("request", lambda request: asked.append(request.url) if "before=" in request.url else None)
     page.goto("/history?q=nowhere")
     page.get_by_role("heading", name="No change matches").wait_for()
     assert len(asked) >= 3 and page.locator("#searched").inner_text() == "No change matches"

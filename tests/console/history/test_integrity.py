@@ -193,8 +193,8 @@ def test_changes_are_filtered_by_time_words_and_request(
         the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",), way=True
     )
     grants.add(wish, by=by, reason="quarterly report")
-    told = words(signed_in("olivia"), f"/history?{asked}")
-    assert ("granted" in told and "quarterly report" in told) == shown
+    page_words = words(signed_in("olivia"), f"/history?{asked}")
+    assert ("granted" in page_words and "quarterly report" in page_words) == shown
 
 
 @pytest.mark.parametrize("asked", ["since=soon", "until=2026-02-30", "since=2026-01-01T25:00"])

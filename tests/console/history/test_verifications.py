@@ -36,9 +36,9 @@ def hour() -> Verification:
     Verification.objects.update(asked=timezone.now() - timedelta(minutes=61))
     assert verifications.ask_hourly() is not None
     verifications.run_waiting()
-    found = verifications.last_finished()
-    assert found is not None
-    return found
+    verification = verifications.last_finished()
+    assert verification is not None
+    return verification
 
 
 def told() -> list[str]:
@@ -91,21 +91,21 @@ def test_what_is_wrong_is_told_to_service_admins_once_and_settled_when_it_is_rig
     checkpoints.make()
     admit(watched, "new1")
     BREAKS[what]()
-    found = hour()
-    assert not found.is_good and not found.whole
+    verification = hour()
+    assert not verification.is_good and not verification.whole
     [text] = told()
-    assert ("The audit log is damaged" in text) == bool(found.broken)
+    assert ("The audit log is damaged" in text) == bool(verification.broken)
     again = hour()
     assert not again.is_good and again.whole, "from now on all of it is read"
     assert told() == [text]
     text = verifications.in_words(again.broken, again.differences)
     ready = client.get("/health/ready")
     assert ready.status_code == 200 and f"record: DIFFERS - {text}" in ready.content.decode()
-    assert read_metrics(client)["lakewarden_record_broken"] == bool(found.broken)
+    assert read_metrics(client)["lakewarden_record_broken"] == bool(verification.broken)
     assert text in signed_in("sam").get("/").content.decode()
     assert text not in signed_in("ana").get("/").content.decode()
     page = signed_in("sam").get("/history/integrity").content.decode()
-    assert ("Something was written outside the console" in page) == (not found.broken)
+    assert ("Something was written outside the console" in page) == (not verification.broken)
 
 
 def test_when_all_of_it_fits_again_nobody_is_bothered_any_more(watched: Node) -> None:

@@ -34,9 +34,9 @@ def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def account(name: str) -> Principal:
-    found = people.make_account(name).principal
-    assert found is not None
-    return found
+    principal = people.make_account(name).principal
+    assert principal is not None
+    return principal
 
 
 def addresses() -> dict[str, str]:

@@ -62,8 +62,8 @@ def ran_from(page: Any, label: str) -> None:
 
 
 def pairs(page: Any) -> int:
-    told = page.locator(".tile", has_text="Pairs that can read").locator("b").inner_text()
-    return int(told.replace(",", ""))
+    shown = page.locator(".tile", has_text="Pairs that can read").locator("b").inner_text()
+    return int(shown.replace(",", ""))
 
 
 @pytest.mark.parametrize("where", ["the database", SPARK])

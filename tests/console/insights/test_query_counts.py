@@ -88,5 +88,5 @@ def test_the_ledger_holds_for_one_and_for_many(
         "role": the("role", "sales_read").id,
         "person": ensure("user", "mia").pk,
     }
-    found = {name: count(marek, address.format(**numbers)) for name, address in PAGES.items()}
-    assert found == ledger(PAGES)
+    counts = {name: count(marek, address.format(**numbers)) for name, address in PAGES.items()}
+    assert counts == ledger(PAGES)

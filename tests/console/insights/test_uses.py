@@ -31,8 +31,8 @@ def last_used(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200
     plain = re.sub(r"<[^>]+>|\s+", " ", answer.content.decode())
-    found = re.search(r"Last used\s+(.{0,60})", plain)
-    return re.sub(r"\s+", " ", found[1]) if found else ""
+    match = re.search(r"Last used\s+(.{0,60})", plain)
+    return re.sub(r"\s+", " ", match[1]) if match else ""
 
 
 def test_the_owner_sees_who_used_it_last(used: None, signed_in: Enter) -> None:

@@ -40,11 +40,11 @@ def test_what_ends_ahead_is_still_to_come_and_what_was_is_past(monkeypatch: pyte
     monkeypatch.setattr(timezone, "now", lambda: late)
     with timezone.override("UTC"):
         ahead = list(date_presets.ahead())
-        assert [one.label for one in ahead] == ["7 days", "30 days", "90 days", "End of the quarter"]
+        assert [preset.label for preset in ahead] == ["7 days", "30 days", "90 days", "End of the quarter"]
         assert ahead[-1].value == "2026-12-31T18:00"
         assert next(iter(date_presets.since())).value == "2026-11-23"
-        assert [one.value for one in date_presets.then()][-1] == "2026-09-30"
-        assert all(moment_in(one.value) for one in (*date_presets.since(), *date_presets.then()))
+        assert [preset.value for preset in date_presets.then()][-1] == "2026-09-30"
+        assert all(moment_in(preset.value) for preset in (*date_presets.since(), *date_presets.then()))
 
 
 STARTS = [
@@ -64,7 +64,7 @@ def test_what_begins_is_still_to_come(
     monkeypatch.setattr(timezone, "now", lambda: now)
     with timezone.override("UTC"):
         begins = list(date_presets.begins())
-        assert [one.value for one in begins] == expected
+        assert [preset.value for preset in begins] == expected
         assert begins[0].label == ("Today" if len(expected) > 2 else "Next Monday")
         assert all((local_moment(value) or now) > now for value in expected)
 

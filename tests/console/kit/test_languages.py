@@ -32,10 +32,10 @@ def speaks(name: str, code: str) -> None:
 def test_a_page_is_in_the_language_of_its_reader(shop: Node, signed_in: Enter) -> None:
     client = signed_in("mia")
     speaks("mia", pseudo.CODE)
-    told = client.get("/keys", HTTP_ACCEPT_LANGUAGE="en")
-    assert '<html lang="en-xa"' in told.content.decode()
-    assert told.headers["Content-Language"] == pseudo.CODE
-    assert {"Accept-Language", "Cookie"} <= set(told.headers["Vary"].split(", "))
+    response = client.get("/keys", HTTP_ACCEPT_LANGUAGE="en")
+    assert '<html lang="en-xa"' in response.content.decode()
+    assert response.headers["Content-Language"] == pseudo.CODE
+    assert {"Accept-Language", "Cookie"} <= set(response.headers["Vary"].split(", "))
     assert '<html lang="en-GB"' in signed_in("ana").get("/keys").content.decode()
 
 
@@ -59,10 +59,10 @@ def test_errors_are_told_in_the_language_of_the_reader(shop: Node, signed_in: En
     client = signed_in("mia")
     speaks("mia", pseudo.CODE)
     for address in ("/objects/987654321", "/nowhere"):
-        told = client.get(address)
-        assert told.status_code == 404
-        assert '<html lang="en-xa"' in told.content.decode()
-        assert pseudo.of("Page not found") in told.content.decode()
+        response = client.get(address)
+        assert response.status_code == 404
+        assert '<html lang="en-xa"' in response.content.decode()
+        assert pseudo.of("Page not found") in response.content.decode()
 
 
 def test_what_is_read_from_right_to_left_says_so(shop: Node, signed_in: Enter) -> None:
@@ -76,9 +76,11 @@ def test_programs_are_answered_in_english(shop: Node, signed_in: Enter) -> None:
     speaks("mia", pseudo.CODE)
     calls = ("/authz/v1/check", "/api/metalakes/demo", "/health/live", "/access/v1/evaluation")
     for address in calls:
-        told = client.post(address, "{", content_type="application/json", HTTP_ACCEPT_LANGUAGE=pseudo.CODE)
-        assert "⟦" not in told.content.decode(), address
-        assert "Content-Language" not in told.headers
+        response = client.post(
+            address, "{", content_type="application/json", HTTP_ACCEPT_LANGUAGE=pseudo.CODE
+        )
+        assert "⟦" not in response.content.decode(), address
+        assert "Content-Language" not in response.headers
 
 
 def test_a_request_leaves_no_language_behind(shop: Node, signed_in: Enter) -> None:
@@ -102,11 +104,11 @@ def test_the_fast_way_of_a_text_says_what_that_of_django_does(source: str, setti
     from django.template import Context, Engine
 
     quick, usual = "authzsite.console.templatetags.translations", "django.templatetags.i18n"
-    said = {
+    rendered = {
         Engine(builtins=builtins).from_string(source).render(Context({"word": "<b>"}))
         for builtins in ([usual], [usual, quick])
     }
-    assert len(said) == 1
+    assert len(rendered) == 1
 
 
 @pytest.mark.parametrize(

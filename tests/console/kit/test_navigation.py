@@ -30,8 +30,8 @@ def entries(page: str) -> list[str]:
 
 
 def badge(page: str, name: str) -> str:
-    found = re.search(rf'<span>{name}</span><span class="n due">([^<]+)<', page)
-    return found[1] if found else ""
+    match = re.search(rf'<span>{name}</span><span class="n due">([^<]+)<', page)
+    return match[1] if match else ""
 
 
 def home(client: Client) -> str:

@@ -56,16 +56,16 @@ def ben(shop: Node, settings: Any) -> Principal:
     """Ben has one of everything: a table, a grant, a role, two groups, a service, a token, a duty."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     a_person("sam")
-    one = a_person("ben", "staff", "analysts")
+    person = a_person("ben", "staff", "analysts")
     an_account("ben", display_name="Ben Bauer")
     admit(shop, "ben", "sam")
     owned(the("table", "shop.sales.refunds"), "ben")
-    grants.add(GrantRequest(orders(), (one,), READ), by=acting("olivia"))
+    grants.add(GrantRequest(orders(), (person,), READ), by=acting("olivia"))
     a_role(shop, "clerks", "allow SELECT_TABLE on table shop.stock.items", held_by=("ben",))
-    accounts.make_service("etl", one, by=BY, authority=AUTHORITY)
-    create(one, days=30)
-    duties.give(the("schema", "shop.sales"), "view_history", one, by=BY, authority=AUTHORITY)
-    return Principal.objects.get(pk=one.pk)
+    accounts.make_service("etl", person, by=BY, authority=AUTHORITY)
+    create(person, days=30)
+    duties.give(the("schema", "shop.sales"), "view_history", person, by=BY, authority=AUTHORITY)
+    return Principal.objects.get(pk=person.pk)
 
 
 def titles(body: str) -> list[str]:
@@ -254,9 +254,9 @@ def test_what_they_asked_for_and_what_waits_for_them_is_on_the_page(
 @pytest.fixture
 def newcomer(ben: Principal, shop: Node) -> Principal:
     """Noah is admitted and has nothing yet."""
-    one = a_person("noah")
+    person = a_person("noah")
     admit(shop, "noah")
-    return one
+    return person
 
 
 def ticked(body: str) -> set[str]:
@@ -311,14 +311,14 @@ def test_who_is_no_member_is_admitted_along(ben: Principal, signed_in: Enter, se
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset(
         {"sam", "marek"}
     )  # marek knows people outside the own realms
-    one, marek = a_person("nora"), signed_in("marek")
+    person, marek = a_person("nora"), signed_in("marek")
     body = marek.get(page_of("nora", "same") + "?as=user:ben").content.decode()
     assert "Included: nothing can be granted without it" in body
     codes = [f"role-{the('role', 'clerks').id}"]
     answer = posted(marek, page_of("nora", "same"), who="user:ben", pick=codes, step="save")
     assert answer.status_code == 302
-    assert RealmMember.objects.open().filter(principal=one).exists()
-    assert Assignment.objects.open().filter(holder=one).count() == 1
+    assert RealmMember.objects.open().filter(principal=person).exists()
+    assert Assignment.objects.open().filter(holder=person).count() == 1
 
 
 def test_each_realm_is_given_whole_or_not_at_all(newcomer: Principal, signed_in: Enter) -> None:

@@ -35,8 +35,8 @@ def used(shop: Node) -> Node:
 
 def use(node: Node, name: str, days: int, *, executed: bool = True) -> None:
     at = timezone.now() - timedelta(days=days)
-    told = ReportedUse(a_person(name), node, "read", executed, at)
-    uses.take(node.realm_id, a_person("jobs"), f"{name} {node.name} {days}", [told])
+    use_ = ReportedUse(a_person(name), node, "read", executed, at)
+    uses.take(node.realm_id, a_person("jobs"), f"{name} {node.name} {days}", [use_])
 
 
 def test_each_row_has_its_line_with_the_number_in_words(used: Node, signed_in: Enter) -> None:

@@ -39,9 +39,9 @@ def inside(group: str) -> set[str]:
 
 
 def undo_on(client: Client, address: str) -> str:
-    found = re.search(r'action="(/undo/\d+)"', client.get(address).content.decode())
-    assert found is not None, "no Undo is offered"
-    return found[1]
+    match = re.search(r'action="(/undo/\d+)"', client.get(address).content.decode())
+    assert match is not None, "no Undo is offered"
+    return match[1]
 
 
 def test_what_somebody_gains_by_a_group_is_shown_before_it_is_saved(sam: Client) -> None:

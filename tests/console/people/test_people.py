@@ -112,16 +112,16 @@ def test_granting_to_somebody_begins_with_what(shop: Node, signed_in: Enter) -> 
 def test_a_token_is_shown_once_and_opens_what_it_may(shop: Node, signed_in: Enter) -> None:
     ana = signed_in("ana")
     body = ana.post("/profile", {"do": "token", "days": "7", "scope": ["check", "audit"]}).content.decode()
-    found = re.search(r">(lw_[\w-]+)</code>", body)
-    assert found is not None
-    bearer = recognise(found[1])
+    match = re.search(r">(lw_[\w-]+)</code>", body)
+    assert match is not None
+    bearer = recognise(match[1])
     assert bearer is not None
     assert (bearer.principal.name, bearer.scopes) == ("ana", frozenset({"check", "audit"}))
-    assert found[1] not in text_of(ana, "/profile")
+    assert match[1] not in text_of(ana, "/profile")
     assert Event.objects.filter(kind="token.created").count() == 1
 
     ana.post("/profile", {"do": "revoke", "token": bearer.token})
-    assert recognise(found[1]) is None
+    assert recognise(match[1]) is None
     assert Event.objects.filter(kind="token.revoked").count() == 1
 
 
@@ -159,7 +159,7 @@ def test_as_many_may_use_a_metalake_as_belong_to_it(shop: Node, signed_in: Enter
     people = [a_person(name) for name in ("marek", "olivia", "ana", "mia", "carl", "noah", "zoe")]
     able = [person.name for person in people if ask.ask(person, "use", shop)]
     page = text_of(signed_in("marek"), f"/objects/{shop.id}")
-    said = re.search(r"Can use it.*?(\d+) people, (\d+) service", page, re.S)
-    assert said is not None
-    assert (int(said[1]), int(said[2])) == (len(able), 1)
+    match = re.search(r"Can use it.*?(\d+) people, (\d+) service", page, re.S)
+    assert match is not None
+    assert (int(match[1]), int(match[2])) == (len(able), 1)
     assert "zoe" not in able

@@ -66,9 +66,9 @@ def test_whoever_is_new_gets_all_roles_in_one_step(
 def test_they_are_foretold_together(newcomer: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
     both = {"role": roles("browse", "opens", "reads"), "step": "look"}
-    one = {"role": roles("reads"), "step": "look"}
+    single = {"role": roles("reads"), "step": "look"}
     assert "read every table in sales" in marek.post(page_of("noah"), both).content.decode()
-    alone = marek.post(page_of("noah"), one).content.decode()
+    alone = marek.post(page_of("noah"), single).content.decode()
     assert "cannot use it yet" in alone
     assert held_by("noah") == set()
 

@@ -36,13 +36,13 @@ busy = kept(make_busy, on="shop")
 
 def walked(viewer: str, person: str, text: str, how: str) -> list[int]:
     """The objects of all pages, one after another."""
-    after, found = 0, list[int]()
+    after, ids = 0, list[int]()
     while True:
         page = reach(PagedReach, viewer, person, ReachFilter(text=text, how=how, after=after))
-        found += [item.node.id for item in page.page]
+        ids += [item.node.id for item in page.page]
         if not page.next:
-            assert page.fitting == len(found)
-            return found
+            assert page.fitting == len(ids)
+            return ids
         after = page.next
 
 
@@ -61,9 +61,9 @@ def test_pages_tell_the_same_as_everything_together(
         fitting = {item.node.id for item in whole.all if how in item.fits}
         assert paged.counts[how] == len(fitting), how
         assert set(walked(viewer, "ana", "", how)) == fitting, how
-    told = {item.node.id: (item.can, item.refused, item.words) for item in whole.all}
+    reached_items = {item.node.id: (item.can, item.refused, item.words) for item in whole.all}
     for item in paged.page:
-        assert (item.can, item.refused, item.words) == told[item.node.id]
+        assert (item.can, item.refused, item.words) == reached_items[item.node.id]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -71,10 +71,10 @@ def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
     text: str, busy: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reach_pages, "SHOWN", 3)
-    found = walked("ana", "ana", text, "")
-    assert len(found) == len(set(found))
+    ids = walked("ana", "ana", text, "")
+    assert len(ids) == len(set(ids))
     every = reach(PersonReach, "ana", "ana", ReachFilter()).all
-    assert set(found) == {item.node.id for item in every if text.casefold() in item.node.ref.id.casefold()}
+    assert set(ids) == {item.node.id for item in every if text.casefold() in item.node.ref.id.casefold()}
 
 
 def test_a_file_holds_what_the_pages_hold_and_says_the_same(
@@ -84,9 +84,11 @@ def test_a_file_holds_what_the_pages_hold_and_says_the_same(
     monkeypatch.setattr(reach_pages, "PIECE", 2)
     for asked in (ReachFilter(), ReachFilter(how="owned"), ReachFilter(text="t_"), ReachFilter(text="zzz")):
         whole = list(reach(PagedReach, "marek", "ana", asked).whole())
-        assert [one.node.id for one, _ in whole] == walked("marek", "ana", asked.text, asked.how)
-    told = {one.node.name: rules for one, rules in reach(PagedReach, "ana", "ana", ReachFilter()).whole()}
-    assert {rule.privilege for rule in told["t_1"]} == {"OWNER", "SELECT_TABLE"}
+        assert [item.node.id for item, _ in whole] == walked("marek", "ana", asked.text, asked.how)
+    rules_by_name = {
+        item.node.name: rules for item, rules in reach(PagedReach, "ana", "ana", ReachFilter()).whole()
+    }
+    assert {rule.privilege for rule in rules_by_name["t_1"]} == {"OWNER", "SELECT_TABLE"}
 
 
 def test_the_path_to_something_of_use_is_drawn_unless_another_is_asked_for(busy: Node) -> None:

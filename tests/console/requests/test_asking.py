@@ -46,8 +46,13 @@ def text(response) -> str:
 
 
 def filled(**more: object) -> dict[str, object]:
-    told: dict[str, object] = {"nonce": "n" * 20, "on": [f"table {ORDERS}"], "do": ["0 read"], "reason": WHY}
-    return {**told, "lasts": "P30D", "step": "send", **more}
+    fields: dict[str, object] = {
+        "nonce": "n" * 20,
+        "on": [f"table {ORDERS}"],
+        "do": ["0 read"],
+        "reason": WHY,
+    }
+    return {**fields, "lasts": "P30D", "step": "send", **more}
 
 
 def can_read(name: str = "ana") -> bool:
@@ -55,9 +60,9 @@ def can_read(name: str = "ana") -> bool:
 
 
 def a_request(name: str = "ana", *, action: str = "read", lasts: str = "P30D", reason: str = WHY) -> int:
-    one = people.ensure("user", name)
-    told = Asking((WantedAction("table", ORDERS, action),), one, reason=reason, lasts=lasts)
-    return submission.ask(told, by=acting(name)).pk
+    person = people.ensure("user", name)
+    asking = Asking((WantedAction("table", ORDERS, action),), person, reason=reason, lasts=lasts)
+    return submission.ask(asking, by=acting(name)).pk
 
 
 def test_a_link_fills_the_form_and_tells_who_is_asked(staff: Node, signed_in: SignedIn) -> None:
@@ -89,8 +94,8 @@ def test_asking_deciding_and_using(staff: Node, signed_in: SignedIn) -> None:
     assert "One request waits for you" in text(olivia.get("/requests"))
     assert "One request waits for you" in text(olivia.get("/"))
     decide = text(olivia.get(f"/requests/{row.pk}/decide"))
-    for told in ("Yours to decide", "What an approval adds", "has no access to sales.orders", WHY):
-        assert told in decide
+    for phrase in ("Yours to decide", "What an approval adds", "has no access to sales.orders", WHY):
+        assert phrase in decide
     done = olivia.post(
         f"/requests/{row.pk}/decide", {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}
     )
@@ -204,10 +209,11 @@ def test_who_asks_does_not_decide_and_a_stranger_sees_nothing(staff: Node, signe
 def test_refusing_needs_a_reason_which_who_asked_reads(staff: Node, signed_in: SignedIn) -> None:
     number, olivia = a_request(), signed_in("olivia")
     row = AccessRequest.objects.get(pk=number)
-    told = {"form": 1, "part": ["0", "1"], "step": "refuse", **all_of(row)}
-    assert "Give a reason for the refusal." in text(olivia.post(f"/requests/{number}/decide", told))
+    fields = {"form": 1, "part": ["0", "1"], "step": "refuse", **all_of(row)}
+    assert "Give a reason for the refusal." in text(olivia.post(f"/requests/{number}/decide", fields))
     assert (
-        olivia.post(f"/requests/{number}/decide", {**told, "text": "Use the view instead"}).status_code == 302
+        olivia.post(f"/requests/{number}/decide", {**fields, "text": "Use the view instead"}).status_code
+        == 302
     )
     page = text(signed_in("ana").get(f"/requests/{number}"))
     assert "Refused" in page
@@ -218,21 +224,21 @@ def test_refusing_needs_a_reason_which_who_asked_reads(staff: Node, signed_in: S
 def test_a_question_is_answered_and_then_decided(staff: Node, signed_in: SignedIn) -> None:
     number, olivia, ana = a_request(), signed_in("olivia"), signed_in("ana")
     row = AccessRequest.objects.get(pk=number)
-    told = {"form": 1, "part": ["0", "1"], **all_of(row)}
-    olivia.post(f"/requests/{number}/decide", {**told, "step": "ask", "text": "For which quarter?"})
+    fields = {"form": 1, "part": ["0", "1"], **all_of(row)}
+    olivia.post(f"/requests/{number}/decide", {**fields, "step": "ask", "text": "For which quarter?"})
     assert "For which quarter?" in text(ana.get(f"/requests/{number}"))
     assert "an approver has a question" in text(ana.get("/"))
     assert ana.post(f"/requests/{number}/answer", {"answer": "The fourth"}).status_code == 302
     assert "The fourth" in text(olivia.get(f"/requests/{number}"))
-    olivia.post(f"/requests/{number}/decide", {**told, "step": "approve"})
+    olivia.post(f"/requests/{number}/decide", {**fields, "step": "approve"})
     assert can_read()
 
 
 def test_a_shorter_yes_is_a_yes_to_less(staff: Node, signed_in: SignedIn) -> None:
     number = a_request()
     row = AccessRequest.objects.get(pk=number)
-    told = {"form": 1, "part": ["0", "1"], "lasts": "P7D", "step": "approve", **all_of(row)}
-    assert signed_in("olivia").post(f"/requests/{number}/decide", told).status_code == 302
+    fields = {"form": 1, "part": ["0", "1"], "lasts": "P7D", "step": "approve", **all_of(row)}
+    assert signed_in("olivia").post(f"/requests/{number}/decide", fields).status_code == 302
     page = text(signed_in("ana").get(f"/requests/{number}"))
     assert "Approved in part" in page
     assert "For 7 days" in page
@@ -248,8 +254,8 @@ def test_a_role_that_gives_exactly_that_is_offered_and_given(staff: Node, signed
     marek = signed_in("marek")
     page = text(marek.get(f"/requests/{number}/decide"))
     assert "Role orders_read" in page
-    told = {"form": 1, "part": ["0", "1"], "role": str(role.id), "step": "approve", **all_of(row)}
-    assert marek.post(f"/requests/{number}/decide", told).status_code == 302
+    fields = {"form": 1, "part": ["0", "1"], "role": str(role.id), "step": "approve", **all_of(row)}
+    assert marek.post(f"/requests/{number}/decide", fields).status_code == 302
     assert can_read()
 
 
@@ -332,14 +338,14 @@ def test_an_answer_that_is_refused_is_kept(staff: Node, signed_in: SignedIn) -> 
 
 def test_while_one_is_away_another_decides(staff: Node, signed_in: SignedIn) -> None:
     olivia, end = signed_in("olivia"), (timezone.now() + timedelta(days=9)).strftime("%Y-%m-%dT%H:%M")
-    told = {"nonce": "s" * 20, "who": "user:mia", "from": "now", "date": end, "step": "save"}
-    assert olivia.post("/profile/away", told).status_code == 302
+    fields = {"nonce": "s" * 20, "who": "user:mia", "from": "now", "date": end, "step": "save"}
+    assert olivia.post("/profile/away", fields).status_code == 302
     assert "decides for you" in text(olivia.get("/profile/away"))
     number, mia = a_request(), signed_in("mia")
     assert "One request waits for you" in text(mia.get("/requests"))
     row = AccessRequest.objects.get(pk=number)
-    told = {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}
-    assert mia.post(f"/requests/{number}/decide", told).status_code == 302
+    fields = {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}
+    assert mia.post(f"/requests/{number}/decide", fields).status_code == 302
     assert "for Olivia Owner" in text(signed_in("ana").get(f"/requests/{number}"))
     [substitute] = Substitute.objects.all()
     assert mia.post("/profile/away/end", {"number": substitute.pk}).status_code == 302

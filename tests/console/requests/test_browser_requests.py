@@ -23,10 +23,10 @@ ORDERS = "demo/shop.sales.orders"
 
 
 def a_request(name: str, reason: str, *, action: str = "read", lasts: str = "P30D") -> int:
-    told = Asking(
+    asking = Asking(
         (WantedAction("table", ORDERS, action),), people.ensure("user", name), reason=reason, lasts=lasts
     )
-    return submission.ask(told, by=acting(name)).pk
+    return submission.ask(asking, by=acting(name)).pk
 
 
 def some_requests() -> dict[str, int]:
@@ -62,14 +62,14 @@ def addresses(numbers: dict[str, int]) -> dict[str, tuple[str, str]]:
 
 @EVERY_LOOK
 def test_every_room_is_accessible_and_fits(looks: Any, visit: Callable[..., Any]) -> None:
-    found, pages = [], dict[str, Any]()
+    problems, pages = [], dict[str, Any]()
     for name, (who, address) in addresses(some_requests()).items():
         if who not in pages:
             pages[who] = visit(who)
         pages[who].goto(address)
         pages[who].wait_for_load_state("networkidle")
-        found += faults(pages[who], looks, name)
-    assert not found
+        problems += faults(pages[who], looks, name)
+    assert not problems
 
 
 def test_an_owner_decides_by_keys_alone(visit: Callable[..., Any]) -> None:

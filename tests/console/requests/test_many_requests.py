@@ -37,8 +37,8 @@ MANY = 10_000
 
 def a_request() -> AccessRequest:
     ana = people.ensure("user", "ana")
-    told = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), ana, reason="For the board")
-    return submission.ask(told, by=acting("ana"))
+    asking = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), ana, reason="For the board")
+    return submission.ask(asking, by=acting("ana"))
 
 
 def copies(row: AccessRequest, many: int) -> None:

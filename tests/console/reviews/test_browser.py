@@ -93,9 +93,9 @@ def test_a_whole_review_by_keyboard_with_the_proof_at_its_end(visit: Visit, sour
     review.refresh_from_db()
     completion.work(review)
     page.reload()
-    told = page.locator("tr", has_text="Ana Analyst").inner_text()
-    assert re.search(r"was read at revision [\d,]+, Today, \d\d:\d\d, without it", told)
-    assert "Left the team" in told
+    row_text = page.locator("tr", has_text="Ana Analyst").inner_text()
+    assert re.search(r"was read at revision [\d,]+, Today, \d\d:\d\d, without it", row_text)
+    assert "Left the team" in row_text
     assert "1 of 1 removal proved" in page.locator("main").inner_text()
 
 
@@ -137,8 +137,8 @@ def test_two_reviewers_at_once_overwrite_nothing(visit: Visit) -> None:  # noqa:
     assert rows(review)[ANA].choice == "remove"
     marek.locator("[data-row]", has_text="Read orders").get_by_role("link").first.click()
     marek.get_by_text("Olivia Owner: keep").first.wait_for()
-    told = marek.locator("main").inner_text()
-    assert told.index("Marek Malik: remove") < told.index("Olivia Owner: keep")
+    page_text = marek.locator("main").inner_text()
+    assert page_text.index("Marek Malik: remove") < page_text.index("Olivia Owner: keep")
 
 
 @pytest.mark.slow
@@ -203,8 +203,8 @@ def test_a_row_of_a_group_unfolds_to_its_members_by_keyboard(scripts: bool, visi
         page.get_by_role("link", name="Show the members").click()
     page.get_by_text("30 people. Your").wait_for()
     assert page.get_by_role("rowheader", name="p24").count() == 1
-    found = faults(page, LOOKS[:1], "members of a row") if scripts else []
+    problems = faults(page, LOOKS[:1], "members of a row") if scripts else []
     page.get_by_role("link", name="Next", exact=True).click()
     page.get_by_role("rowheader", name="p29").wait_for()
     assert page.url.endswith("q=buyers") is scripts
-    assert found == []
+    assert problems == []

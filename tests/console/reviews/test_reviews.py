@@ -178,8 +178,8 @@ def test_three_views_of_the_same_rows(view: str, sales: Node, signed_in: Enter) 
 
 def test_a_row_says_who_can_what_how_and_what_we_suggest(sales: Node, signed_in: Enter) -> None:
     body = text(signed_in("olivia"), f"/reviews/{a_review().pk}")
-    for said in ("Read, write orders", "Direct", "High risk", "decided one at a time"):
-        assert said in body
+    for text_ in ("Read, write orders", "Direct", "High risk", "decided one at a time"):
+        assert text_ in body
 
 
 def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in: Enter) -> None:
@@ -187,8 +187,8 @@ def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in
     grants.add(GrantRequest(orders(), (a_person("mia"),), READ), by=acting("olivia"))
     review, olivia = a_review(by="marek"), signed_in("olivia")
     row = rows(review)["mia shop.sales.orders"]
-    said = text(olivia, f"/reviews/{review.pk}/rows/{row.number}/more?d-{row.pk}=remove")
-    assert "mia keeps read" in said
+    page_text = text(olivia, f"/reviews/{review.pk}/rows/{row.number}/more?d-{row.pk}=remove")
+    assert "mia keeps read" in page_text
     page = text(olivia, f"/reviews/{review.pk}/rows/{row.number}")
     assert "keeps read orders" in page
     assert "Through another path, which stays." in page
@@ -203,9 +203,9 @@ def test_what_a_role_gives_on_every_table_of_a_schema_is_told(sales: Node, signe
     address = f"/reviews/{review.pk}/rows/{row.number}"
     assert "loses write on every table in sales" in text(marek, address)
     olivia = signed_in("olivia")
-    said = text(olivia, f"{address}/more?d-{row.pk}=remove")
-    assert "mia loses write on every table in sales" in said
-    assert "Can still use schema sales, by another path." in said
+    page_text = text(olivia, f"{address}/more?d-{row.pk}=remove")
+    assert "mia loses write on every table in sales" in page_text
+    assert "Can still use schema sales, by another path." in page_text
 
 
 def test_the_other_path_is_offered_too(sales: Node, signed_in: Enter) -> None:

@@ -53,12 +53,12 @@ def address(row: ReviewRow) -> str:
 
 def table(text: str) -> list[list[str]]:
     """The cells of each line, as they are read."""
-    found = []
+    row_cells = []
     for line in text.partition("<tbody")[2].split("<tr ")[1:]:
         cells = re.split(r"<t[hd] ", line)[1:]
         texts = (TAGS.sub(" ", cell.partition(">")[2]) for cell in cells)
-        found.append([" ".join(unescape(word).split()) for word in texts])
-    return found
+        row_cells.append([" ".join(unescape(word).split()) for word in texts])
+    return row_cells
 
 
 def test_each_member_has_their_last_use_and_a_suggestion(buyers: Review, signed_in: Enter) -> None:
@@ -109,8 +109,8 @@ def test_of_a_role_its_holders_by_groups_too(shop: Node) -> None:
     for name in ("group:buyers", "carla", "dan"):
         roles.assign(the("role", "buying"), person(name), by=BY, authority=AUTHORITY)
     a_use("bea", the("table", ORDERS), days=2, by="etl")
-    found = rows(a_review(by="marek", roles=(the("role", "buying"),)))
-    rule = found[f"role:buying {ORDERS}"]
+    member_rows = rows(a_review(by="marek", roles=(the("role", "buying"),)))
+    rule = member_rows[f"role:buying {ORDERS}"]
     people = list(row_members.people_of(rule).order_by("name"))
     lines = row_members.advised(rule, people, shop)
     assert [(line.holder.name, line.kind, line.advice) for line in lines if line.holder] == [
@@ -118,8 +118,8 @@ def test_of_a_role_its_holders_by_groups_too(shop: Node) -> None:
         ("carla", "role", ""),
         ("dan", "role", ""),
     ]
-    assert not row_members.has_members(found["carla buying"])
-    assert row_members.has_members(found["group:buyers buying"])
+    assert not row_members.has_members(member_rows["carla buying"])
+    assert row_members.has_members(member_rows["group:buyers buying"])
 
 
 def test_a_row_of_one_person_or_of_others_has_none(buyers: Review, signed_in: Enter) -> None:

@@ -84,8 +84,8 @@ def make_numbers() -> dict[str, int]:
         by=acting("olivia"),
     )
     review = a_review(shop, by="marek")
-    found = rows(review)
-    direct, group = found["ana shop.sales.orders"], found["group:analysts sales_read"]
+    review_rows = rows(review)
+    direct, group = review_rows["ana shop.sales.orders"], review_rows["group:analysts sales_read"]
     return {"review": review.pk, "row": direct.number, "group": group.number}
 
 

@@ -97,10 +97,10 @@ def test_all_objects_are_foretold_not_only_the_first(crew: Node) -> None:
     names = [f"n{at:03}" for at in range(60)]
     made = under(the("schema", "shop.sales"), "table", *names)
     adds = tuple((node, Privilege("SELECT_TABLE")) for node in made)
-    told = of_role_change(crew, RoleChange(adds=adds))
-    assert len(told.parts) == 60
-    assert told.left_out == 0
-    assert all(preview.count("gain") == 1 for _, preview in told.parts)
+    previews = of_role_change(crew, RoleChange(adds=adds))
+    assert len(previews.parts) == 60
+    assert previews.left_out == 0
+    assert all(preview.count("gain") == 1 for _, preview in previews.parts)
 
 
 def test_what_is_too_much_to_foretell_is_counted_and_said(

@@ -147,8 +147,8 @@ def test_the_preview_agrees_with_what_then_happens(shop: Node) -> None:
     assert of_role_change(role, RoleChange(adds=use)).parts == ()  # nobody holds it
     analysts = the("role", "sales_read")
     both = (*use, (table, Privilege("SELECT_TABLE")))
-    told = {node.name: preview for node, preview in of_role_change(analysts, RoleChange(adds=both)).parts}
-    assert {effect.principal.name for effect in told["items"].effects if "read" in effect.gains} == {
+    previews = {node.name: preview for node, preview in of_role_change(analysts, RoleChange(adds=both)).parts}
+    assert {effect.principal.name for effect in previews["items"].effects if "read" in effect.gains} == {
         "mia",
         "carl",
     }

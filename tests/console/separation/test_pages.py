@@ -107,7 +107,7 @@ def test_letting_somebody_and_ending_that(marek: Client, shop: Node) -> None:
         "step": "save",
         "nonce": "b" * 24,
     }
-    for wrong, said in (
+    for wrong, message in (
         ({"owner": "ana"}, "Nobody can be responsible for their own exception"),
         ({"owner": "nobody"}, "Nobody is called nobody."),
         ({"date": ""}, "Enter a date"),
@@ -117,7 +117,7 @@ def test_letting_somebody_and_ending_that(marek: Client, shop: Node) -> None:
     ):
         answer = marek.post(f"/separation/{rule.pk}/let", {**good, **wrong})
         assert answer.status_code == 422, wrong
-        assert said in answer.content.decode()
+        assert message in answer.content.decode()
     assert marek.post(f"/separation/{rule.pk}/let", good).status_code == 302
     page = marek.get(f"/separation/{rule.pk}").content.decode()
     assert "Olivia Owner is responsible for it" in page
@@ -205,9 +205,9 @@ def count(client: Client, address: str) -> int:
 
 def undo(client: Client) -> str:
     """Press Undo in the toast of the last change."""
-    found = re.search(r'action="(/undo/\d+)"', client.get("/help").content.decode())
-    assert found, "no toast with Undo"
-    client.post(found[1])
+    match = re.search(r'action="(/undo/\d+)"', client.get("/help").content.decode())
+    assert match, "no toast with Undo"
+    client.post(match[1])
     return client.get("/help").content.decode()
 
 

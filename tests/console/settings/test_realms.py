@@ -104,7 +104,7 @@ def test_the_owner_switches_and_every_page_says_so_loudly(to: str, shop: Node, s
     posted(marek, f"{page}/mode?to={to}", reason="Migration")
     assert mode_of(shop.realm_id) == to
     assert Change.objects.order_by("-revision")[0].reason == "Migration"
-    told = f"Authorization is {to} in demo."
+    message = f"Authorization is {to} in demo."
     addresses = [
         page,
         f"/catalog/{shop.id}",
@@ -114,11 +114,11 @@ def test_the_owner_switches_and_every_page_says_so_loudly(to: str, shop: Node, s
         "/roles",
     ]
     for address in addresses:
-        assert told in text(marek, address), address
+        assert message in text(marek, address), address
     posted(marek, f"{page}/mode?to=on")
     assert mode_of(shop.realm_id) == "on"
     for address in addresses:
-        assert told not in text(marek, address), address
+        assert message not in text(marek, address), address
 
 
 def test_a_service_admin_can_only_switch_back_on(shop: Node, signed_in: Enter, sam: Client) -> None:

@@ -145,9 +145,9 @@ def test_a_backends_page_tells_its_runs_and_each_step(looked: Backend, signed_in
     assert "PostgreSQL shop" in page
     assert "Nothing to do" in page
     run = SyncRun.objects.filter(applied__gt=0)[0]
-    told = text(marek.get(f"/sync/runs/{run.pk}"))
-    assert "Create role browse" in told
-    assert "mia joins" in told
+    page_text = text(marek.get(f"/sync/runs/{run.pk}"))
+    assert "Create role browse" in page_text
+    assert "mia joins" in page_text
     # who may neither run it nor grant on the catalog sees its state and no names
     assert "You cannot see the details" in text(signed_in("mia").get(f"/sync/{looked.pk}"))
     assert signed_in("mia").get(f"/sync/runs/{run.pk}").status_code == 404
@@ -271,7 +271,7 @@ def test_who_merely_uses_the_catalog_hears_nothing_of_what_was_read(
         " ".join(text(signed_in(name).get(address)) for address in addresses) for name in ("marek", "ana")
     )
     assert "1 object left out: table stock.bo" in marek
-    assert [told for told in ("left out", "xes", "described") if told in ana] == []
+    assert [word for word in ("left out", "xes", "described") if word in ana] == []
     Discovery.objects.update(error="permission denied for schema stock")
     assert "permission denied" in text(signed_in("marek").get(addresses[0]))
     assert "permission denied" not in text(signed_in("ana").get(addresses[0]))
@@ -330,6 +330,6 @@ def test_a_backend_whose_package_is_gone_is_told_in_words_on_every_page(
         f"/realms/{looked.realm.securables.get(type='metalake').pk}/connect?catalog=shop",
         f"/objects/{the('table', 'shop.sales.orders').id}/sync",
     )
-    told = {page: marek.get(page) for page in pages}
-    assert [page for page, answer in told.items() if answer.status_code >= 500] == []
-    assert "no backend of kind `paper` is installed here" in text(told[f"/sync/{looked.pk}"])
+    responses = {page: marek.get(page) for page in pages}
+    assert [page for page, answer in responses.items() if answer.status_code >= 500] == []
+    assert "no backend of kind `paper` is installed here" in text(responses[f"/sync/{looked.pk}"])

@@ -86,7 +86,7 @@ def test_the_rooms_of_sync_are_open_to_everybody(
 ) -> None:
     row = Backend.objects.get()
     run = row.runs.filter(applied__gt=0)[0].pk
-    found = row.findings.filter(kind="foreign")[0].pk
+    number = row.findings.filter(kind="foreign")[0].pk
     rooms = (
         "/sync",
         f"/sync/{row.pk}",
@@ -95,7 +95,7 @@ def test_the_rooms_of_sync_are_open_to_everybody(
         f"/sync/{row.pk}/runs",
         f"/sync/{row.pk}/vanished",
         f"/sync/runs/{run}",
-        f"/sync/findings/{found}/accept",
-        f"/sync/findings/{found}/revoke",
+        f"/sync/findings/{number}/accept",
+        f"/sync/findings/{number}/revoke",
     )
     assert not faults_of(visit("marek"), rooms, LOOKS)

@@ -39,7 +39,7 @@ def finding(holder: str, place: str) -> int:
 
 
 def together(code: str, *named: tuple[str, str]) -> str:
-    on = "&".join(f"on={finding(*one)}" for one in named)
+    on = "&".join(f"on={finding(*names)}" for names in named)
     return f"{reverse('console:sync_together', args=[code])}?{on}"
 
 

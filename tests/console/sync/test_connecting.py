@@ -166,11 +166,11 @@ def test_a_connected_source_is_read_with_what_it_brought(
     assert marek.post(page).status_code == 302
     assert "Waiting for a worker" in marek.get(f"{page}/progress").content.decode()
     discoveries.run_waiting()
-    told = marek.get(page).content.decode()
-    assert "new, 0 renamed" in told
+    content = marek.get(page).content.decode()
+    assert "new, 0 renamed" in content
     assert the("table", "shop.sales.orders")
-    assert "Schemas, tables and views, read from PostgreSQL" in told
-    assert "Stop reading it each night" in told
+    assert "Schemas, tables and views, read from PostgreSQL" in content
+    assert "Stop reading it each night" in content
     marek.post(page, {"nightly": "no"})
     assert not Backend.objects.get().read_nightly
     assert signed_in("zoe").get(page).status_code == 404
@@ -187,9 +187,9 @@ def test_whose_things_are_there_is_taken_over_on_a_page_that_says_what_it_does(
     worker.look(row)
     marek, room = signed_in("marek"), f"/sync/{row.pk}/discover"
     page = f"{room}/owner?name=mia"
-    told = marek.get(room).content.decode()
-    assert f'href="{page}"' in told
-    assert "No member here has that name" in told  # postgres
+    content = marek.get(room).content.decode()
+    assert f'href="{page}"' in content
+    assert "No member here has that name" in content  # postgres
     assert "shop.stock</" in marek.get(page).content.decode()
     assert marek.get(f"{room}/owner?name=postgres").status_code == 404
     assert marek.get(f"{room}/owner?name=a%00b").status_code == 404

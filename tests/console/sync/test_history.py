@@ -131,9 +131,9 @@ def test_a_step_about_a_role_that_nothing_wants_any_more_names_it_in_words(
     roles.unassign(role, people.ensure("user", "carl"), by=BY, authority=AUTHORITY)
     worker.deliver(Backend.objects.get())
     run = SyncRun.objects.filter(applied__gt=0).latest("pk")
-    told = shown(signed_in("marek"), f"/sync/runs/{run.pk}")
-    assert "a role no longer needed" in told
-    assert "rights:" not in told
+    page_text = shown(signed_in("marek"), f"/sync/runs/{run.pk}")
+    assert "a role no longer needed" in page_text
+    assert "rights:" not in page_text
 
 
 def test_only_what_opens_is_linked(looked: Backend, signed_in: Enter) -> None:
@@ -160,9 +160,9 @@ def test_the_board_goes_on_page_by_page(
     for _ in range(20):
         answer = marek.get(address)
         lines = answer.context["findings"]
-        told = {(line.holder, line.what, line.object) for line in lines}
-        assert told.isdisjoint(seen)
-        seen |= told
+        cells = {(line.holder, line.what, line.object) for line in lines}
+        assert cells.isdisjoint(seen)
+        seen |= cells
         if not answer.context["pager"].next:
             break
         address = f"/sync/{looked.pk}{answer.context['pager'].next}"
@@ -196,8 +196,8 @@ def test_a_rate_is_set_and_lifted_by_who_runs_the_sync(looked: Backend, signed_i
     assert "50 a second" in shown(marek, f"/sync/{looked.pk}")
     marek.post(page, {"rate": ""})
     assert Backend.objects.get().rate == 0
-    told = Event.objects.filter(kind="backend.rate").order_by("pk").values_list("data__rate", flat=True)
-    assert list(told) == ["at most 50 a second", "without a limit"]
+    events = Event.objects.filter(kind="backend.rate").order_by("pk").values_list("data__rate", flat=True)
+    assert list(events) == ["at most 50 a second", "without a limit"]
     assert signed_in("olivia").post(page, {"rate": "1"}).status_code == 403
 
 

@@ -57,8 +57,8 @@ def form(site: RangerSite) -> dict[str, str]:
 
 
 def text(answer: Any) -> str:
-    found: str = answer.content.decode()
-    return found
+    content: str = answer.content.decode()
+    return content
 
 
 def test_from_the_form_to_the_proof(root: Node, site: RangerSite, signed_in: Enter) -> None:
@@ -79,8 +79,8 @@ def test_from_the_form_to_the_proof(root: Node, site: RangerSite, signed_in: Ent
     worker.look(row)
 
     board = text(marek.get("/sync"))
-    found = BackendFinding.objects.get(kind="foreign", grantor="policy old")
-    address = reverse("console:sync_deed", args=[found.pk, "revoke"])
+    finding = BackendFinding.objects.get(kind="foreign", grantor="policy old")
+    address = reverse("console:sync_deed", args=[finding.pk, "revoke"])
     assert address in board
     asked = text(marek.get(address))
     assert "policy old" in asked
@@ -89,9 +89,9 @@ def test_from_the_form_to_the_proof(root: Node, site: RangerSite, signed_in: Ent
     worker.deliver(row)
     assert not BackendFinding.objects.filter(kind="foreign", grantor="policy old").exists()
     assert site.policies()["old"]["policyItems"] == []
-    told = text(marek.get(reverse("console:sync_backend", args=[row.pk])))
-    assert "is an administrator of Ranger: may change every policy and role" in told
-    assert "hiveServer2 on host1: not yet" in told
+    page_text = text(marek.get(reverse("console:sync_backend", args=[row.pk])))
+    assert "is an administrator of Ranger: may change every policy and role" in page_text
+    assert "hiveServer2 on host1: not yet" in page_text
     orders = reverse("console:object", args=[the("table", "shop.sales.orders").id])
     assert "Applied to 2 of 3 people. No login in Ranger for Hive: Marek Malik." in text(
         signed_in("olivia").get(orders)

@@ -89,12 +89,12 @@ def take(name: str, table: str) -> int:
 
 def given_out_there(source: Source, name: str, table: str) -> bool:
     """Whether roles of ours give it: what the database's own catalog says of them."""
-    [(found,)] = source.run(
+    [(can_read,)] = source.run(
         f"SELECT coalesce(bool_or(has_table_privilege(r.oid, 'sales.{table}', 'SELECT')), false)"
         " FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
         f" WHERE m.member = '{name}'::regrole AND r.rolname LIKE 'lw%'"
     )
-    return bool(found)
+    return bool(can_read)
 
 
 def plain(html: str) -> str:
@@ -118,8 +118,8 @@ def on_the_person(client: Client, name: str, table: str) -> str:
 
 def in_history(client: Client, revision: int) -> str:
     html = client.get(f"/history?revision={revision}").content.decode()
-    found = [row for row in rows_of(html) if "SELECT" in row or "ead" in row]
-    return found[0] if found else ""
+    rows = [row for row in rows_of(html) if "SELECT" in row or "ead" in row]
+    return rows[0] if rows else ""
 
 
 def told(text: str) -> str:
@@ -271,13 +271,13 @@ def test_whatever_is_mixed_each_right_says_what_is_true_of_it(
     decided: dict[int, tuple[str, str, bool]] = {}
     for _ in range(4):
         for _ in range(rng.randint(1, 3)):
-            one = rng.choice(PEOPLE), rng.choice(TABLES)
-            if one in have:
-                decided[take(*one)] = (*one, False)
-                have.discard(one)
+            person = rng.choice(PEOPLE), rng.choice(TABLES)
+            if person in have:
+                decided[take(*person)] = (*person, False)
+                have.discard(person)
             else:
-                decided[give(*one)] = (*one, True)
-                have.add(one)
+                decided[give(*person)] = (*person, True)
+                have.add(person)
         if rng.random() < 0.5:
             name = rng.choice(PEOPLE)
             source.run(f"GRANT SELECT ON sales.{rng.choice(TABLES)} TO {name}")
@@ -334,8 +334,8 @@ def test_the_lines_of_an_object_are_read_again_when_nothing_is_on_its_way(
 def test_a_review_says_what_removing_a_foreign_grant_takes() -> None:
     outside = {"holder": "legacy_bi", "grantor": "tomas", "backend": 1}
     row = ReviewRow(kind="foreign", type="table", privileges=["SELECT"], what="customers", outside=outside)
-    told = effect(row, Consequence(), "remove")
-    assert told == (
+    effect_text = effect(row, Consequence(), "remove")
+    assert effect_text == (
         "legacy_bi loses read on customers. Granted by tomas. "
         "Access from roles and other grantors there stays."
     )

@@ -49,8 +49,8 @@ def test_closing_looks_again_and_keeps_what_was_only_renamed(gone: Backend, sign
     marek, address = signed_in("marek"), f"/sync/{gone.pk}/vanished"
     chosen = [the("table", "shop.sales.orders").id, the("table", "shop.sales.customers").id]
     assert marek.post(address, {"reason": "x"}).status_code == 422
-    told = marek.post(address, {"object": chosen, "reason": "dropped in May"}, follow=True)
-    assert "1 object closed; 1 found again and kept" in " ".join(told.content.decode().split())
+    response = marek.post(address, {"object": chosen, "reason": "dropped in May"}, follow=True)
+    assert "1 object closed; 1 found again and kept" in " ".join(response.content.decode().split())
     assert orders() is None
     assert the("table", "shop.sales.customers")
     assert "dropped in May" in page(marek, "/history")

@@ -45,8 +45,8 @@ def test_it_is_what_the_person_finds(shop: Node, signed_in: Enter) -> None:
     for name in ("mia", "carl", "ana", "olivia"):
         own = signed_in(name).get(f"/catalog/{catalog.id}").content.decode()
         seen = seen_as(signed_in("marek"), name, catalog)
-        found = {schema for schema in ("sales", "stock") if f"<b>{schema}</b>" in own}
-        assert seen == found == ({"sales"} if name != "ana" else set()), name
+        schemas = {schema for schema in ("sales", "stock") if f"<b>{schema}</b>" in own}
+        assert seen == schemas == ({"sales"} if name != "ana" else set()), name
 
 
 def test_looking_is_recorded_and_looking_at_oneself_is_not(shop: Node, signed_in: Enter) -> None:

@@ -53,11 +53,11 @@ class Difference:
 
     def __str__(self) -> str:
         lines = [f"  {call}" for call in self.before]
-        told = "\n".join(
-            f"  {name} {'allowed' if one.allowed else 'refused'} ({one.status}) {one.shown} {one.text}"
-            for name, one in (("ours:  ", self.ours), ("theirs:", self.theirs))
+        text = "\n".join(
+            f"  {name} {'allowed' if each.allowed else 'refused'} ({each.status}) {each.shown} {each.text}"
+            for name, each in (("ours:  ", self.ours), ("theirs:", self.theirs))
         )
-        return "\n".join([*lines, f"  asked {self.call.operation}, {self.call}", told])
+        return "\n".join([*lines, f"  asked {self.call.operation}, {self.call}", text])
 
 
 @dataclass

@@ -56,9 +56,9 @@ class Lake(worlds.Lake):
         """Ask over there, as that person; an alteration by nothing is refused or found to be empty."""
         path = f"/api/metalakes/{self.name}{self._tables(schema)}/{quote(table, safe='')}"
         method, body = ("PUT", {"updates": []}) if deed == WRITES else ("GET", None)
-        said = self.peer.send(method, path, body, who=person)
-        assert said.status in (200, 400, 403), said
-        return bool(said.status != 403)
+        response = self.peer.send(method, path, body, who=person)
+        assert response.status in (200, 400, 403), response
+        return bool(response.status != 403)
 
     def _tables(self, schema: str) -> str:
         return f"/catalogs/{worlds.CATALOG}/schemas/{quote(schema, safe='')}/filesets"

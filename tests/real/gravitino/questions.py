@@ -28,18 +28,18 @@ def questions(made: World, seed: int, number: int) -> Iterator[Call]:
         yield Call(rng.choice((*PEOPLE, *PEOPLE, STRANGER)), method, path, body, operation)
 
 
-def _on(one: Object, made: World, rng: random.Random) -> list[Asked]:
+def _on(object_: Object, made: World, rng: random.Random) -> list[Asked]:
     asked: list[Asked] = []
-    if one.type in ("metalake", "user", "group", "role", "tag", "policy", "job_template"):
-        asked += BY_TYPE[one.type](one, rng)
-    elif one.type == "catalog":
-        asked += _catalog(one, rng)
-    elif one.type == "schema":
-        asked += _schema(one, rng)
+    if object_.type in ("metalake", "user", "group", "role", "tag", "policy", "job_template"):
+        asked += BY_TYPE[object_.type](object_, rng)
+    elif object_.type == "catalog":
+        asked += _catalog(object_, rng)
+    elif object_.type == "schema":
+        asked += _schema(object_, rng)
     else:
-        asked += _leaf(one, rng)
-    if one.type not in ("user", "group"):
-        asked += _about(one, made, rng)
+        asked += _leaf(object_, rng)
+    if object_.type not in ("user", "group"):
+        asked += _about(object_, made, rng)
     return asked
 
 
@@ -78,10 +78,10 @@ def _catalog_body(name: str) -> dict[str, Any]:
     return {"name": name, "type": "model", "provider": "model", "comment": "", "properties": {}}
 
 
-def _user(one: Object, rng: random.Random) -> list[Asked]:
-    grants = f"{LAKE_PATH}/permissions/users/{one.full}"
+def _user(object_: Object, rng: random.Random) -> list[Asked]:
+    grants = f"{LAKE_PATH}/permissions/users/{object_.full}"
     return [
-        ("User.getUser", "GET", one.path, None),
+        ("User.getUser", "GET", object_.path, None),
         ("Permission.grantRolesToUser", "PUT", f"{grants}/grant", {"roleNames": ["no such role"]}),
         (
             "Permission.revokeRolesFromUser",
@@ -92,44 +92,49 @@ def _user(one: Object, rng: random.Random) -> list[Asked]:
     ]
 
 
-def _group(one: Object, rng: random.Random) -> list[Asked]:
-    grants = f"{LAKE_PATH}/permissions/groups/{one.full}"
+def _group(object_: Object, rng: random.Random) -> list[Asked]:
+    grants = f"{LAKE_PATH}/permissions/groups/{object_.full}"
     return [
-        ("Group.getGroup", "GET", one.path, None),
+        ("Group.getGroup", "GET", object_.path, None),
         ("Permission.grantRolesToGroup", "PUT", f"{grants}/grant", {"roleNames": ["no such role"]}),
         ("Permission.revokeRolesFromGroup", "PUT", f"{grants}/revoke", {"roleNames": ["no such role"]}),
     ]
 
 
-def _role(one: Object, rng: random.Random) -> list[Asked]:
+def _role(object_: Object, rng: random.Random) -> list[Asked]:
     override = {"overrides": [{"type": "CATALOG", "fullName": "none", "privileges": []}]}
     return [
-        ("Role.getRole", "GET", one.path, None),
-        ("Permission.overrideRolePrivileges", "PUT", f"{LAKE_PATH}/permissions/roles/{one.full}", override),
+        ("Role.getRole", "GET", object_.path, None),
+        (
+            "Permission.overrideRolePrivileges",
+            "PUT",
+            f"{LAKE_PATH}/permissions/roles/{object_.full}",
+            override,
+        ),
     ]
 
 
-def _tag(one: Object, rng: random.Random) -> list[Asked]:
+def _tag(object_: Object, rng: random.Random) -> list[Asked]:
     return [
-        ("Tag.getTag", "GET", one.path, None),
-        ("Tag.alterTag", "PUT", one.path, NO_UPDATES),
-        ("Tag.listMetadataObjectsForTag", "GET", f"{one.path}/objects", None),
+        ("Tag.getTag", "GET", object_.path, None),
+        ("Tag.alterTag", "PUT", object_.path, NO_UPDATES),
+        ("Tag.listMetadataObjectsForTag", "GET", f"{object_.path}/objects", None),
     ]
 
 
-def _policy(one: Object, rng: random.Random) -> list[Asked]:
+def _policy(object_: Object, rng: random.Random) -> list[Asked]:
     return [
-        ("Policy.getPolicy", "GET", one.path, None),
-        ("Policy.alterPolicy", "PUT", one.path, NO_UPDATES),
-        ("Policy.setPolicy", "PATCH", one.path, {"enable": True}),
-        ("Policy.listMetadataObjectsForPolicy", "GET", f"{one.path}/objects", None),
+        ("Policy.getPolicy", "GET", object_.path, None),
+        ("Policy.alterPolicy", "PUT", object_.path, NO_UPDATES),
+        ("Policy.setPolicy", "PATCH", object_.path, {"enable": True}),
+        ("Policy.listMetadataObjectsForPolicy", "GET", f"{object_.path}/objects", None),
     ]
 
 
-def _job_template(one: Object, rng: random.Random) -> list[Asked]:
+def _job_template(object_: Object, rng: random.Random) -> list[Asked]:
     return [
-        ("Job.getJobTemplate", "GET", one.path, None),
-        ("Job.alterJobTemplate", "PUT", one.path, NO_UPDATES),
+        ("Job.getJobTemplate", "GET", object_.path, None),
+        ("Job.alterJobTemplate", "PUT", object_.path, NO_UPDATES),
     ]
 
 
@@ -144,87 +149,87 @@ BY_TYPE: dict[str, Callable[[Object, random.Random], list[Asked]]] = {
 }
 
 
-def _catalog(one: Object, rng: random.Random) -> list[Asked]:
+def _catalog(object_: Object, rng: random.Random) -> list[Asked]:
     schema = {"name": "raw", "comment": "", "properties": {}}
     return [
-        ("Catalog.loadCatalog", "GET", one.path, None),
-        ("Catalog.alterCatalog", "PUT", one.path, NO_UPDATES),
-        ("Catalog.dropCatalog", "DELETE", f"{one.path}?force=false", None),
-        ("Schema.listSchemas", "GET", f"{one.path}/schemas", None),
-        ("Schema.createSchema", "POST", f"{one.path}/schemas", schema),
+        ("Catalog.loadCatalog", "GET", object_.path, None),
+        ("Catalog.alterCatalog", "PUT", object_.path, NO_UPDATES),
+        ("Catalog.dropCatalog", "DELETE", f"{object_.path}?force=false", None),
+        ("Schema.listSchemas", "GET", f"{object_.path}/schemas", None),
+        ("Schema.createSchema", "POST", f"{object_.path}/schemas", schema),
     ]
 
 
-def _schema(one: Object, rng: random.Random) -> list[Asked]:
-    leaf = worlds.KINDS[one.parts[0]][2]
+def _schema(object_: Object, rng: random.Random) -> list[Asked]:
+    leaf = worlds.KINDS[object_.parts[0]][2]
     creates = {"model": "Model.registerModel", "fileset": "Fileset.createFileset"}
     return [
-        ("Schema.loadSchema", "GET", one.path, None),
-        ("Schema.alterSchema", "PUT", one.path, NO_UPDATES),
-        ("Schema.dropSchema", "DELETE", f"{one.path}?cascade=false", None),
-        (f"{leaf.title()}.list{leaf.title()}s", "GET", f"{one.path}/{leaf}s", None),
-        (creates[leaf], "POST", f"{one.path}/{leaf}s", worlds.new(leaf, "a")),
-        ("Function.listFunctions", "GET", f"{one.path}/functions", None),
-        ("Function.registerFunction", "POST", f"{one.path}/functions", worlds.function("f")),
+        ("Schema.loadSchema", "GET", object_.path, None),
+        ("Schema.alterSchema", "PUT", object_.path, NO_UPDATES),
+        ("Schema.dropSchema", "DELETE", f"{object_.path}?cascade=false", None),
+        (f"{leaf.title()}.list{leaf.title()}s", "GET", f"{object_.path}/{leaf}s", None),
+        (creates[leaf], "POST", f"{object_.path}/{leaf}s", worlds.new(leaf, "a")),
+        ("Function.listFunctions", "GET", f"{object_.path}/functions", None),
+        ("Function.registerFunction", "POST", f"{object_.path}/functions", worlds.function("f")),
     ]
 
 
-def _leaf(one: Object, rng: random.Random) -> list[Asked]:
-    title, load = one.type.title(), "load" if one.type == "fileset" else "get"
-    drop = "delete" if one.type == "model" else "drop"
+def _leaf(object_: Object, rng: random.Random) -> list[Asked]:
+    title, load = object_.type.title(), "load" if object_.type == "fileset" else "get"
+    drop = "delete" if object_.type == "model" else "drop"
     asked: list[Asked] = [
-        (f"{title}.{load}{title}", "GET", one.path, None),
-        (f"{title}.alter{title}", "PUT", one.path, NO_UPDATES),
+        (f"{title}.{load}{title}", "GET", object_.path, None),
+        (f"{title}.alter{title}", "PUT", object_.path, NO_UPDATES),
     ]
     if rng.random() < 0.2:
-        asked.append((f"{title}.{drop}{title}", "DELETE", one.path, None))
-    if one.type == "fileset":
-        asked.append(("Fileset.getFileLocation", "GET", f"{one.path}/location?sub_path=/x", None))
-        asked.append(("Fileset.listFiles", "GET", f"{one.path}/files?sub_path=/", None))
-    if one.type == "model":
-        asked += _versions(one)
+        asked.append((f"{title}.{drop}{title}", "DELETE", object_.path, None))
+    if object_.type == "fileset":
+        asked.append(("Fileset.getFileLocation", "GET", f"{object_.path}/location?sub_path=/x", None))
+        asked.append(("Fileset.listFiles", "GET", f"{object_.path}/files?sub_path=/", None))
+    if object_.type == "model":
+        asked += _versions(object_)
     return asked
 
 
-def _versions(one: Object) -> list[Asked]:
-    version, alias = f"{one.path}/versions/0", f"{one.path}/aliases/none"
+def _versions(object_: Object) -> list[Asked]:
+    version, alias = f"{object_.path}/versions/0", f"{object_.path}/aliases/none"
     return [
-        ("Model.listModelVersions", "GET", f"{one.path}/versions", None),
+        ("Model.listModelVersions", "GET", f"{object_.path}/versions", None),
         ("Model.getModelVersion", "GET", version, None),
         ("Model.getModelVersionByAlias", "GET", alias, None),
         ("Model.getModelVersionUri", "GET", f"{version}/uri", None),
         ("Model.getModelVersionUriByAlias", "GET", f"{alias}/uri", None),
-        ("Model.linkModelVersion", "POST", f"{one.path}/versions", worlds.version()),
+        ("Model.linkModelVersion", "POST", f"{object_.path}/versions", worlds.version()),
         ("Model.alterModelVersion", "PUT", version, NO_UPDATES),
         ("Model.alterModelVersionByAlias", "PUT", alias, NO_UPDATES),
         ("Model.deleteModelVersionByAlias", "DELETE", alias, None),
     ]
 
 
-def _about(one: Object, made: World, rng: random.Random) -> list[Asked]:
+def _about(object_: Object, made: World, rng: random.Random) -> list[Asked]:
     """What can be asked about any object: its owner, its roles, its tags, and rights on it."""
-    of, role = f"{one.type}/{one.full}", rng.choice(made.of("role")).full
+    of, role = f"{object_.type}/{object_.full}", rng.choice(made.of("role")).full
     asked: list[Asked] = [
         ("Owner.getOwnerForObject", "GET", f"{LAKE_PATH}/owners/{of}", None),
         ("Owner.setOwnerForObject", "PUT", f"{LAKE_PATH}/owners/{of}", NOBODY),
     ]
-    if one.type != "role":
+    if object_.type != "role":
         asked += [
             (
                 f"Permission.{verb}Privilege{way}",
                 "PUT",
                 f"{LAKE_PATH}/permissions/roles/{role}/{of}/{verb}",
-                _right(one, rng),
+                _right(object_, rng),
             )
             for verb, way in (("grant", "ToRole"), ("revoke", "FromRole"))
         ]
-    if one.type in ("catalog", "schema", "model", "fileset"):
-        asked += _marked(one, rng)
+    if object_.type in ("catalog", "schema", "model", "fileset"):
+        asked += _marked(object_, rng)
     return asked
 
 
-def _marked(one: Object, rng: random.Random) -> list[Asked]:
-    at, tag = f"{LAKE_PATH}/objects/{one.type}/{one.full}", rng.choice(("pii", "gold"))
+def _marked(object_: Object, rng: random.Random) -> list[Asked]:
+    at, tag = f"{LAKE_PATH}/objects/{object_.type}/{object_.full}", rng.choice(("pii", "gold"))
     change = {"tagsToAdd": [tag], "tagsToRemove": []}
     policies = {"policiesToAdd": ["keep"], "policiesToRemove": []}
     return [
@@ -238,14 +243,14 @@ def _marked(one: Object, rng: random.Random) -> list[Asked]:
     ]
 
 
-def _right(one: Object, rng: random.Random) -> dict[str, Any]:
+def _right(object_: Object, rng: random.Random) -> dict[str, Any]:
     condition = "DENY" if rng.random() < 0.2 else "ALLOW"
-    return {"privileges": [{"name": rng.choice(worlds.fitting(one)), "condition": condition}]}
+    return {"privileges": [{"name": rng.choice(worlds.fitting(object_)), "condition": condition}]}
 
 
 def _change(made: World, rng: random.Random) -> Iterator[Call]:
     """A manager gives, takes, hands over, renames, or drops and makes again."""
-    one, role = (
+    target, role = (
         rng.choice(made.of("catalog", "schema", "model", "fileset", "function")),
         rng.choice(made.of("role")),
     )
@@ -255,26 +260,28 @@ def _change(made: World, rng: random.Random) -> Iterator[Call]:
             f"/permissions/users/{rng.choice(PEOPLE)}/{rng.choice(('grant', 'revoke'))}",
             {"roleNames": [role.full]},
         ),
-        ("PUT", f"/owners/{one.type}/{one.full}", {"name": rng.choice(PEOPLE), "type": "USER"}),
-        ("PUT", f"/permissions/roles/{role.full}/{one.type}/{one.full}/grant", _right(one, rng)),
+        ("PUT", f"/owners/{target.type}/{target.full}", {"name": rng.choice(PEOPLE), "type": "USER"}),
+        ("PUT", f"/permissions/roles/{role.full}/{target.type}/{target.full}/grant", _right(target, rng)),
         ("DELETE", f"/users/{rng.choice(PEOPLE)}", None),
         ("POST", "/users", {"name": rng.choice(PEOPLE)}),
     ]
     method, path, body = rng.choice(deeds)
     yield Call(ADMIN, method, f"{LAKE_PATH}{path}", body, "changed")
-    if one.type in ("model", "fileset") and rng.random() < 0.5:
-        yield from _moved(one, rng)
+    if target.type in ("model", "fileset") and rng.random() < 0.5:
+        yield from _moved(target, rng)
 
 
-def _moved(one: Object, rng: random.Random) -> Iterator[Call]:
+def _moved(object_: Object, rng: random.Random) -> Iterator[Call]:
     """Rights stay with what is renamed, and go with what is dropped."""
     if rng.random() < 0.5:
-        yield Call(ADMIN, "PUT", one.path, {"updates": [{"@type": "rename", "newName": "moved"}]}, "renamed")
-        moved = one.path.rpartition("/")[0] + "/moved"
+        yield Call(
+            ADMIN, "PUT", object_.path, {"updates": [{"@type": "rename", "newName": "moved"}]}, "renamed"
+        )
+        moved = object_.path.rpartition("/")[0] + "/moved"
         yield Call(rng.choice(PEOPLE), "GET", moved, None, "asked where it was moved to")
-        name = one.parts[-1]
+        name = object_.parts[-1]
         yield Call(ADMIN, "PUT", moved, {"updates": [{"@type": "rename", "newName": name}]}, "renamed back")
     else:
-        yield Call(ADMIN, "DELETE", one.path, None, "dropped")
-        again = one.path.rpartition("/")[0]
-        yield Call(ADMIN, "POST", again, worlds.new(one.type, one.parts[-1]), "made again")
+        yield Call(ADMIN, "DELETE", object_.path, None, "dropped")
+        again = object_.path.rpartition("/")[0]
+        yield Call(ADMIN, "POST", again, worlds.new(object_.type, object_.parts[-1]), "made again")

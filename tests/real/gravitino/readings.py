@@ -35,9 +35,9 @@ def owns_twice(found: Difference) -> bool:
     return found.call.who == _owner(found, type, match[2]) and found.call.who in owners
 
 
-def _owner(found: Difference, type: str, name: str) -> str:
+def _owner(difference: Difference, type: str, name: str) -> str:
     """Who owned it last; at first whoever made it."""
-    for call in reversed(found.before):
+    for call in reversed(difference.before):
         if call.method == "PUT" and call.path.endswith(f"/owners/{type}/{name}") and call.body != NOBODY:
             return str(call.body["name"])
     return ADMIN
@@ -48,12 +48,12 @@ READINGS = (
     Reading(
         "roles of an object are listed for members of the metalake alone",
         ("MetadataObjectRole.listRoles",),
-        lambda found: NO_MEMBER in found.ours.text and not found.theirs.shown,
+        lambda difference: NO_MEMBER in difference.ours.text and not difference.theirs.shown,
     ),
     Reading(
         "a tag on an object is shown to people who may open the object and own the tag or may apply it",
         ("MetadataObjectTag.getTagForObject",),
-        lambda found: not found.ours.allowed and "/objects/catalog/" not in found.call.path,
+        lambda difference: not difference.ours.allowed and "/objects/catalog/" not in difference.call.path,
     ),
     Reading(
         "an owner further up may set owners and grant, whoever owns the object itself",
@@ -71,5 +71,10 @@ READINGS = (
 def reading(found: Difference) -> str:
     """The name of the reading that explains a difference; "" when none does."""
     return next(
-        (one.name for one in READINGS if found.call.operation in one.operations and one.holds(found)), ""
+        (
+            reading.name
+            for reading in READINGS
+            if found.call.operation in reading.operations and reading.holds(found)
+        ),
+        "",
     )

@@ -51,22 +51,22 @@ class Rest:
 
     def answer(self, call: Call, lake: str) -> Answer:
         body = json.loads(json.dumps(call.body).replace(LAKE, lake))
-        status, told = self.send(call.who, call.method, call.path.replace(LAKE, lake), body)
-        shown = _shown(told) if call.method == "GET" and status == 200 else None
-        text = "" if status == 200 else f"{told.get('type')}: {told.get('message')}"[:160]
+        status, body_read = self.send(call.who, call.method, call.path.replace(LAKE, lake), body)
+        shown = _shown(body_read) if call.method == "GET" and status == 200 else None
+        text = "" if status == 200 else f"{body_read.get('type')}: {body_read.get('message')}"[:160]
         return Answer(status != 403, shown, status, text.replace(lake, LAKE))
 
     def close(self) -> None:
         self._line.close()
 
 
-def _shown(told: dict[str, Any]) -> Any:
+def _shown(body: dict[str, Any]) -> Any:
     """The names in a list, or the owner."""
-    if "owner" in told:
-        return told["owner"]["name"]
+    if "owner" in body:
+        return body["owner"]["name"]
     for key in LISTS:
-        if key in told and isinstance(told[key], list):
-            return sorted(_name(item) for item in told[key])
+        if key in body and isinstance(body[key], list):
+            return sorted(_name(item) for item in body[key])
     return None
 
 

@@ -30,7 +30,7 @@ def test_random_worlds_are_answered_alike(ours, theirs, figures):
         made, worlds = world(seed), worlds + 1
         compared.world(made.calls, list(questions(made, seed, QUESTIONS)), f"w{seed}")
         print(f"world {seed}: {len(compared.differences)} differences, {time.monotonic() - begun:.0f} s")
-    unexplained = [one for one in compared.differences if not reading(one)]
+    unexplained = [difference for difference in compared.differences if not reading(difference)]
     figures.note(
         "Random worlds",
         worlds=worlds,
@@ -43,18 +43,21 @@ def test_random_worlds_are_answered_alike(ours, theirs, figures):
     assert not unexplained, _told(ours, theirs, unexplained)
 
 
-def _told(ours, theirs, found: list[Difference]) -> str:
+def _told(ours, theirs, differences: list[Difference]) -> str:
     """How often each operation was answered in two ways, and how; the smallest world for some of them."""
-    counted = Counter(_kind(one) for one in found)
-    first = {_kind(one): one for one in reversed(found)}
+    counted = Counter(_kind(difference) for difference in differences)
+    first = {_kind(difference): difference for difference in reversed(differences)}
     lines = [f"{number} × {kind}" for kind, number in counted.most_common()]
     return "\n\n".join(
-        ["\n".join(lines), *(str(smallest(ours, theirs, one)) for one in list(first.values())[:4])]
+        [
+            "\n".join(lines),
+            *(str(smallest(ours, theirs, difference)) for difference in list(first.values())[:4]),
+        ]
     )
 
 
-def _kind(found: Difference) -> str:
+def _kind(difference: Difference) -> str:
     """Differences that look alike are likely one."""
-    ours, theirs = found.ours, found.theirs
+    ours, theirs = difference.ours, difference.theirs
     how = f"shown {ours.shown} and {theirs.shown}" if ours.allowed and theirs.allowed else f"here {ours.text}"
-    return f"{found.call.operation}: {ours.status} here, {theirs.status} there, {how}"
+    return f"{difference.call.operation}: {ours.status} here, {theirs.status} there, {how}"

@@ -55,7 +55,7 @@ def template(name: str) -> dict[str, Any]:
 
 def function(name: str) -> dict[str, Any]:
     sql = {"language": "SQL", "runtime": "SPARK", "sql": "x + 1"}
-    one = {
+    body = {
         "parameters": [{"name": "x", "dataType": "integer"}],
         "returnType": "integer",
         "impls": [sql],
@@ -65,7 +65,7 @@ def function(name: str) -> dict[str, Any]:
         "functionType": "SCALAR",
         "deterministic": True,
         "comment": "",
-        "definitions": [one],
+        "definitions": [body],
     }
 
 
@@ -108,7 +108,7 @@ class World:
         self.calls.append(Call(ADMIN, method, f"/api/metalakes/{LAKE}{path}", body, operation))
 
     def of(self, *types: str) -> list[Object]:
-        return [one for one in self.objects if one.type in types]
+        return [object_ for object_ in self.objects if object_.type in types]
 
     def add(self, type: str, full: str) -> Object:
         self.objects.append(Object(type, full))
@@ -179,10 +179,10 @@ def _aside(made: World) -> None:
     made.add("policy", "keep")
     made.do("POST", "/jobs/templates", template("nightly"))
     made.add("job_template", "nightly")
-    for one in made.of("catalog", "schema", "model", "fileset"):
+    for object_ in made.of("catalog", "schema", "model", "fileset"):
         if made.rng.random() < 0.25:
             tags = {"tagsToAdd": [made.rng.choice(("pii", "gold"))], "tagsToRemove": []}
-            made.do("POST", f"/objects/{one.type}/{one.full}/tags", tags)
+            made.do("POST", f"/objects/{object_.type}/{object_.full}/tags", tags)
 
 
 def fitting(one: Object) -> tuple[str, ...]:
@@ -200,9 +200,9 @@ def _roles(made: World) -> None:
     for name in ("clerk", "chief", "guest", "odd")[: rng.randint(2, 4)]:
         objects: dict[Object, dict[str, str]] = {}
         for _ in range(rng.randint(1, 7)):
-            one = rng.choice(made.of("metalake", "catalog", "schema", *ON_LEAF))
-            given = objects.setdefault(one, {})
-            given.setdefault(rng.choice(fitting(one)), "DENY" if rng.random() < 0.2 else "ALLOW")
+            target = rng.choice(made.of("metalake", "catalog", "schema", *ON_LEAF))
+            given = objects.setdefault(target, {})
+            given.setdefault(rng.choice(fitting(target)), "DENY" if rng.random() < 0.2 else "ALLOW")
         if rng.random() < 0.7:
             high = rng.choice(made.of("metalake", "catalog"))
             objects.setdefault(high, {}).update({"USE_CATALOG": "ALLOW", "USE_SCHEMA": "ALLOW"})
@@ -217,18 +217,18 @@ def _roles(made: World) -> None:
 def securables(objects: dict[Object, dict[str, str]]) -> list[dict[str, Any]]:
     return [
         {
-            "type": one.type.upper(),
-            "fullName": one.full,
+            "type": object_.type.upper(),
+            "fullName": object_.full,
             "privileges": [{"name": name, "condition": how} for name, how in given.items()],
         }
-        for one, given in objects.items()
+        for object_, given in objects.items()
     ]
 
 
 def _owners(made: World) -> None:
-    for one in made.of("catalog", "schema", "role", *ON_LEAF):
+    for object_ in made.of("catalog", "schema", "role", *ON_LEAF):
         if made.rng.random() < 0.3:
-            made.do("PUT", f"/owners/{one.type}/{one.full}", _somebody(made.rng))
+            made.do("PUT", f"/owners/{object_.type}/{object_.full}", _somebody(made.rng))
     if made.rng.random() < 0.1:
         made.do("PUT", f"/owners/metalake/{LAKE}", {"name": made.rng.choice(PEOPLE), "type": "USER"})
 

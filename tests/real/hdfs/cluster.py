@@ -66,7 +66,11 @@ class Cluster(Server):
     def ask(
         self, method: str, path: str, op: str, *, user: str = "hdfs", data: bytes = b"", **more: str
     ) -> tuple[int, Any]:
-        query = {"op": op, "user.name": user, **{name.replace("__", "."): one for name, one in more.items()}}
+        query = {
+            "op": op,
+            "user.name": user,
+            **{name.replace("__", "."): value for name, value in more.items()},
+        }
         status, content = _follow(
             method, f"http://127.0.0.1:{self.port}/webhdfs/v1{quote(path)}?{urlencode(query)}", data
         )

@@ -22,10 +22,10 @@ Render = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(scope="session")
 def helm() -> str:
-    found = os.environ.get("LAKEWARDEN_HELM") or shutil.which("helm")
-    if not found:
+    program = os.environ.get("LAKEWARDEN_HELM") or shutil.which("helm")
+    if not program:
         pytest.skip("helm is missing; go install helm.sh/helm/v3/cmd/helm@v3.22.0")
-    return found
+    return program
 
 
 def run(helm: str, *command: str, **values: str) -> subprocess.CompletedProcess[str]:
@@ -46,14 +46,14 @@ def render(helm: str) -> Render:
     def rendered(**values: str) -> list[dict[str, Any]]:
         done = run(helm, "template", "lake", "--kube-version=1.31", **{**GIVEN, **values})
         assert done.returncode == 0, done.stderr
-        return [found for found in yaml.safe_load_all(done.stdout) if found]
+        return [document for document in yaml.safe_load_all(done.stdout) if document]
 
     return rendered
 
 
 def pods(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """What each process and the migration run, by its component."""
-    made = [found["spec"]["template"] for found in objects if found["kind"] in ("Deployment", "Job")]
+    made = [item["spec"]["template"] for item in objects if item["kind"] in ("Deployment", "Job")]
     return {pod["metadata"]["labels"]["app.kubernetes.io/component"]: pod["spec"] for pod in made}
 
 
@@ -97,14 +97,14 @@ def test_probes_come_by_the_name_of_the_site(render: Render) -> None:
 
 @pytest.mark.real
 def test_the_tables_come_before_the_processes(render: Render) -> None:
-    [job] = [found for found in render() if found["kind"] == "Job"]
+    [job] = [item for item in render() if item["kind"] == "Job"]
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
 
 
 @pytest.mark.real
 def test_an_ingress_is_made_where_it_is_asked_for(render: Render) -> None:
-    assert "Ingress" not in {found["kind"] for found in render()}
-    [made] = [found for found in render(ingress__enabled="true") if found["kind"] == "Ingress"]
+    assert "Ingress" not in {item["kind"] for item in render()}
+    [made] = [item for item in render(ingress__enabled="true") if item["kind"] == "Ingress"]
     assert made["spec"]["rules"][0]["host"] == GIVEN["host"]
 
 

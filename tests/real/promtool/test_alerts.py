@@ -14,10 +14,10 @@ RULES = Path(__file__).resolve().parents[3] / "deploy" / "prometheus"
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
-    found = os.environ.get("LAKEWARDEN_PROMTOOL") or shutil.which("promtool")
-    if not found:
+    program = os.environ.get("LAKEWARDEN_PROMTOOL") or shutil.which("promtool")
+    if not program:
         pytest.skip("promtool is missing; on Debian: apt-get install prometheus")
-    return found
+    return program
 
 
 @pytest.mark.real

@@ -84,13 +84,13 @@ class Admin:
 
     def list_policies(self, login: str, asked: Mapping[str, str]) -> list[dict[str, Any]]:
         """A page of what the account may see, by id; nothing says how many there are."""
-        found = [
+        matching = [
             policy
-            for policy in sorted(self.policies.values(), key=lambda one: one["id"])
+            for policy in sorted(self.policies.values(), key=lambda policy: policy["id"])
             if self._sees(login, policy) and _asked_for(policy, asked)
         ]
         start = int(asked.get("startIndex") or 0)
-        return found[start : start + self.size_of_page(asked)]
+        return matching[start : start + self.size_of_page(asked)]
 
     def size_of_page(self, asked: Mapping[str, str]) -> int:
         """As many as asked for, but no more than the server lets anybody have."""
@@ -227,11 +227,11 @@ class Admin:
         row, known = self.service(service), int(asked.get("lastKnownVersion") or -1)
         plugin = asked.get("pluginId", "")
         host, _, app = plugin.partition("@")
-        told = self.plugins.setdefault((service, plugin), {})
-        told["policyActiveVersion"] = str(known)
-        told["policyActivationTime"] = asked.get("lastActivationTime", "0")
-        told |= {"hostName": host, "appType": app}
-        told["policyDownloadedVersion"] = str(row["policyVersion"])
+        status = self.plugins.setdefault((service, plugin), {})
+        status["policyActiveVersion"] = str(known)
+        status["policyActivationTime"] = asked.get("lastActivationTime", "0")
+        status |= {"hostName": host, "appType": app}
+        status["policyDownloadedVersion"] = str(row["policyVersion"])
         if known == row["policyVersion"]:
             return None
         return {
@@ -245,11 +245,11 @@ class Admin:
         return [
             {
                 "serviceName": service,
-                "hostName": told["hostName"],
-                "appType": told["appType"],
-                "info": {key: told[key] for key in told if key.startswith("policy")},
+                "hostName": status["hostName"],
+                "appType": status["appType"],
+                "info": {key: status[key] for key in status if key.startswith("policy")},
             }
-            for (service, _), told in self.plugins.items()
+            for (service, _), status in self.plugins.items()
         ]
 
 

@@ -49,7 +49,7 @@ def check_policy(admin: Admin, policy: Mapping[str, Any], *, creating: bool) -> 
     if policy["isDenyAllElse"] and (policy["denyPolicyItems"] or policy["denyExceptions"]):
         raise invalid(3049, "deny all else with deny items", "isDenyAllElse")
     for schedule in policy["validitySchedules"]:
-        if not any(schedule.get(one) for one in ("startTime", "endTime", "recurrences")):
+        if not any(schedule.get(field) for field in ("startTime", "endTime", "recurrences")):
             raise invalid(3029, "a validity schedule says nothing", "validitySchedules")
 
 
@@ -123,6 +123,8 @@ def used_in(admin: Admin, role: str) -> list[str]:
         if any(role in (item.get("roles") or ()) for name in ITEMS for item in policy[name])
     ]
     held = [
-        one["name"] for one in admin.roles.values() if any(role == member["name"] for member in one["roles"])
+        role_["name"]
+        for role_ in admin.roles.values()
+        if any(role == member["name"] for member in role_["roles"])
     ]
     return [*policies, *held]

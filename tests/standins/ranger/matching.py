@@ -81,8 +81,8 @@ class Policies:
         )
 
     def _accesses(self, item: Mapping[str, Any]) -> set[str]:
-        given = [one["type"] for one in item["accesses"] if one.get("isAllowed", True)]
-        return {access for one in given for access in implied(self.type, one)}
+        given = [access["type"] for access in item["accesses"] if access.get("isAllowed", True)]
+        return {access for granted_access in given for access in implied(self.type, granted_access)}
 
     def match(self, wanted: Mapping[str, Any], resource: Mapping[str, str]) -> str:
         """How a policy's resources and a resource fit."""
@@ -126,18 +126,18 @@ def _pattern(text: str) -> str:
 def roles_of(user: str, groups: Collection[str], roles: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The roles somebody is in, also by a group or by a role in a role."""
     rows = list(roles)
-    found: set[str] = set()
+    role_names: set[str] = set()
     while True:
         more = {
             row["name"]
             for row in rows
             if user in _names(row, "users")
             or set(groups) & _names(row, "groups")
-            or found & _names(row, "roles")
+            or role_names & _names(row, "roles")
         }
-        if more <= found:
-            return frozenset(found)
-        found |= more
+        if more <= role_names:
+            return frozenset(role_names)
+        role_names |= more
 
 
 def _names(row: Mapping[str, Any], which: str) -> set[str]:

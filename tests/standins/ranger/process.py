@@ -36,10 +36,10 @@ class Process(process.Process):
         return self._ask(method, path + query, body, {"Authorization": f"Basic {secret}"})
 
     def policies(self, service: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.call(
+        policies: list[dict[str, Any]] = self.call(
             "GET", f"{_PUBLIC}/policy", serviceName=service, pageSize=100_000
         )
-        return found
+        return policies
 
     def make_policy(self, policy: dict[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = self.call("POST", f"{_PUBLIC}/policy", policy)
@@ -50,8 +50,8 @@ class Process(process.Process):
         return made
 
     def roles(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.call("GET", f"{_PUBLIC}/roles", pageSize=100_000)
-        return found
+        roles: list[dict[str, Any]] = self.call("GET", f"{_PUBLIC}/roles", pageSize=100_000)
+        return roles
 
     def put_role(self, role: dict[str, Any]) -> None:
         self.call("PUT", f"{_PUBLIC}/roles/{role['id']}", role)
@@ -75,18 +75,18 @@ class Plugin:
     def load(self) -> Plugin:
         """Ask twice: with the second it tells that the first is in force."""
         for _ in range(2):
-            found = self._ranger.call(
+            document = self._ranger.call(
                 "GET",
                 f"/service/plugins/policies/download/{quote(self._service)}",
                 lastKnownVersion=self.version,
                 lastActivationTime=int(time.time() * 1000),
                 pluginId=self._name,
             )
-            if found is not None:
-                definition = found["serviceDef"]
+            if document is not None:
+                definition = document["serviceDef"]
                 denies = definition["options"]["enableDenyAndExceptionsInPolicies"] == "true"
-                self._loaded = Policies(definition["name"], found["policies"], denies)
-                self.version = found["policyVersion"]
+                self._loaded = Policies(definition["name"], document["policies"], denies)
+                self.version = document["policyVersion"]
         about = self._ranger.call("GET", f"/service/roles/download/{quote(self._service)}")
         self._roles = about["rangerRoles"]
         return self

@@ -182,8 +182,8 @@ def _roles(admin: Admin, login: str, asked: dict[str, str]) -> Answer:
 
 
 def _download(admin: Admin, service: str, asked: dict[str, str]) -> Answer:
-    found = admin.download(service, asked)
-    return (304, None) if found is None else (200, found)
+    document = admin.download(service, asked)
+    return (304, None) if document is None else (200, document)
 
 
 def _gone(done: None) -> Answer:

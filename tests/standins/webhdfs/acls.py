@@ -40,12 +40,12 @@ Acl = tuple[Entry, ...]
 
 
 def ordered(entries: list[Entry]) -> list[Entry]:
-    return sorted(entries, key=lambda one: (one.scope, TYPES.index(one.type), one.name))
+    return sorted(entries, key=lambda entry: (entry.scope, TYPES.index(entry.type), entry.name))
 
 
 def parsed(text: str, *, bits: bool) -> list[Entry]:
     """A spec; the bits are asked for where entries are set, and refused where they are removed."""
-    found = []
+    entries = []
     for part in text.split(","):
         match = PATTERN.fullmatch(part)
         if match is None:
@@ -54,12 +54,12 @@ def parsed(text: str, *, bits: bool) -> list[Entry]:
         if bits and letters is None:
             raise IllegalArgumentException(f"Invalid <aclSpec> : {part}")
         number = sum(bit for bit, letter in zip((4, 2, 1), letters or "---", strict=True) if letter != "-")
-        found.append(Entry("default" if scope else "access", type, name or "", number))
-    if len(found) > MOST:
+        entries.append(Entry("default" if scope else "access", type, name or "", number))
+    if len(entries) > MOST:
         raise AclException(
-            f"Invalid ACL: ACL spec has {len(found)} entries, which exceeds maximum of {MOST}."
+            f"Invalid ACL: ACL spec has {len(entries)} entries, which exceeds maximum of {MOST}."
         )
-    return found
+    return entries
 
 
 def merged(acl: Acl, spec: list[Entry]) -> Acl:

@@ -22,7 +22,7 @@ class Process(process.Process):
 
     def ask(self, method: str, path: str, op: str, *, user: str = "hdfs", **more: str) -> tuple[int, Any]:
         query = urlencode(
-            {"op": op, "user.name": user, **{name.replace("__", "."): one for name, one in more.items()}}
+            {"op": op, "user.name": user, **{name.replace("__", "."): value for name, value in more.items()}}
         )
         self._line.request(method, f"/webhdfs/v1{quote(path)}?{query}")
         answer = self._line.getresponse()

@@ -106,12 +106,12 @@ class Operations:
         return {"FileStatus": _status("", self.node())}
 
     def get_liststatus(self) -> Any:
-        return {"FileStatuses": {"FileStatus": [_status(name, one) for name, one in self._listed("")]}}
+        return {"FileStatuses": {"FileStatus": [_status(name, node) for name, node in self._listed("")]}}
 
     def get_liststatus_batch(self) -> Any:
-        found = self._listed(self.asked.get("startAfter", ""))
-        batch = [_status(name, one) for name, one in found[:BATCH]]
-        rest = max(0, len(found) - BATCH)
+        names = self._listed(self.asked.get("startAfter", ""))
+        batch = [_status(name, node) for name, node in names[:BATCH]]
+        rest = max(0, len(names) - BATCH)
         return {
             "DirectoryListing": {
                 "partialListing": {"FileStatuses": {"FileStatus": batch}},
@@ -270,7 +270,7 @@ def _decoded(value: str) -> bytes:
 
 
 def _status(name: str, node: Inode) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    status: dict[str, Any] = {
         "accessTime": 0,
         "blockSize": 0 if node.folder else 134217728,
         "childrenNum": len(node.children),
@@ -286,10 +286,10 @@ def _status(name: str, node: Inode) -> dict[str, Any]:
         "type": "SYMLINK" if node.link else "DIRECTORY" if node.folder else "FILE",
     }
     if node.named or node.default:
-        found["aclBit"] = True
+        status["aclBit"] = True
     if node.link:
-        found["symlink"] = node.link
-    return found
+        status["symlink"] = node.link
+    return status
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -93,14 +93,16 @@ class FormatCall(HerdCall):
         namespace = office.need(permission, code)
         wanted = key_of(*(self.kwargs[name] for name in ("definition", "usage", "file_type")))
         version = self._version()
-        known = versions(namespace, wanted) if namespace else []
-        if namespace is not None and known and (version is None or version in known):
-            number = known[-1] if version is None else version
+        versions_ = versions(namespace, wanted) if namespace else []
+        if namespace is not None and versions_ and (version is None or version in versions_):
+            number = versions_[-1] if version is None else version
             node = office.within(namespace, TYPE, f"{wanted.series}/{number}")
             if node is not None:
                 definition, usage, file_type, _ = node.name.split("/")
                 key = FormatKey(definition, usage, file_type, number)
-                return StoredFormat(node, namespace, key, Detail.objects.get(pk=node.id).content, known[-1])
+                return StoredFormat(
+                    node, namespace, key, Detail.objects.get(pk=node.id).content, versions_[-1]
+                )
         where = checks.namespace(code)
         raise Problem(
             404, f'Business object format "{wanted.series}" doesn\'t exist for namespace "{where}".'
@@ -126,17 +128,17 @@ class Formats(HerdCall):
         with self.changing(OBJECT_REGISTERED) as office:
             body = self.read(shapes.FORMAT_CREATE)
             office.need("WRITE", body["namespace"])
-            asked = key_of(
+            format_key = key_of(
                 body["businessObjectDefinitionName"],
                 body["businessObjectFormatUsage"],
                 body["businessObjectFormatFileType"],
             )
             partition = checks.named(body["partitionKey"], "A partition key", "Partition key")
             content = {**_described(body), "partitionKey": partition}
-            definition = definitions.existing(office, "WRITE", body["namespace"], asked.definition)
+            definition = definitions.existing(office, "WRITE", body["namespace"], format_key.definition)
             namespace = nodes([definition.lineage[-2]])[definition.lineage[-2]]
-            version = max(versions(namespace, asked), default=-1) + 1
-            key = FormatKey(definition.name, asked.usage, asked.file_type, version)
+            version = max(versions(namespace, format_key), default=-1) + 1
+            key = FormatKey(definition.name, format_key.usage, format_key.file_type, version)
             authority = office.authority("BusinessObjectFormat.createBusinessObjectFormat", namespace)
             new = NewObject(TYPE, f"{key.series}/{version}", content=content)
             [made] = objects.register(

@@ -60,11 +60,11 @@ def content_of(body: dict[str, Any]) -> dict[str, Any]:
     return policy
 
 
-def _one_of(value: str | None, what: str, known: tuple[str, ...]) -> str:
+def _one_of(value: str | None, what: str, names: tuple[str, ...]) -> str:
     name = (value or "").strip().upper()
     if not name:
         raise Problem(400, f"A {what} must be specified.")
-    if name not in known:
+    if name not in names:
         raise Problem(404, f'{what.capitalize()} "{(value or "").strip()}" doesn\'t exist.')
     return name
 

@@ -70,13 +70,13 @@ def heat_map(
     most = max((many for many, _ in uses.values()), default=1)
     cells, rows = [], []
     for (at, over), (many, last) in sorted(uses.items()):
-        told = gettext("%(who)s, %(what)s: %(many)s") % {
+        label = gettext("%(who)s, %(what)s: %(many)s") % {
             "who": people[at],
             "what": objects[over],
             "many": words.count(many, "use"),
         }
         place = HEAT_NAMES + over * HEAT_SIDE, HEAT_HEADS + at * HEAT_SIDE
-        cells.append(HeatCell(*place, heat(many, most), told))
+        cells.append(HeatCell(*place, heat(many, most), label))
         rows.append(HeatRow(people[at], objects[over], words.number(many), last))
     middle = HEAT_SIDE // 2
     return HeatMap(

@@ -51,8 +51,8 @@ class KeysetPage(Generic[Row]):
 
 def keyset_page(rows: QuerySet[Row], order: Sequence[str], after: int | None, size: int) -> KeysetPage[Row]:
     """So many of the rows by some columns and then by number, from behind the one of a number."""
-    found = list(ordered(rows, order, after)[: size + 1])
-    return KeysetPage(found[:size], after, found[size - 1].pk if len(found) > size else 0)
+    rows_ = list(ordered(rows, order, after)[: size + 1])
+    return KeysetPage(rows_[:size], after, rows_[size - 1].pk if len(rows_) > size else 0)
 
 
 def page_bounds(first: str, last: str) -> str:

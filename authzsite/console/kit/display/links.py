@@ -42,7 +42,7 @@ def leading(
             or bool(ask.answer(slice_, "grant", node, now=now))
         )
 
-    there = nodes(named)
+    by_id = nodes(named)
     reads = given | seen.inside if seen else given
-    gone = (key for key in named.keys() - there.keys() if not reads.isdisjoint(named[key]))
-    return frozenset([*gone, *(key for key, node in there.items() if opens(node))])
+    vanished = (key for key in named.keys() - by_id.keys() if not reads.isdisjoint(named[key]))
+    return frozenset([*vanished, *(key for key, node in by_id.items() if opens(node))])

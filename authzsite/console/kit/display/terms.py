@@ -166,14 +166,14 @@ def plural_of(type_: str) -> str:
 
 def count_of(many: int, type_: str) -> str:
     """1 table; 28 entities."""
-    one = type_.replace("_", " ")
-    return words.count(many, one, plural_of(one))
+    singular = type_.replace("_", " ")
+    return words.count(many, singular, plural_of(singular))
 
 
 def several(type_: str) -> str:
     """tables; entities: what objects of a kind are called within a sentence."""
-    one = type_.replace("_", " ")
-    return ngettext(one, plural_of(one), 2)
+    singular = type_.replace("_", " ")
+    return ngettext(singular, plural_of(singular), 2)
 
 
 def several_first(type_: str) -> str:
@@ -244,12 +244,12 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
     """SELECT_TABLE -> Read on a table, Read tables on what holds tables."""
     if code == OWNER:
         return _("Everything")
-    known = dialects.get(kind).privilege(code)
-    if known is None:
+    privilege = dialects.get(kind).privilege(code)
+    if privilege is None:
         return code
-    leaf = next((bind for bind in known.binds if bind not in CONTAINERS), "")
-    plain = known.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
-    return _(known.label if plain else f"{known.label} {leaf}s")
+    leaf = next((bind for bind in privilege.binds if bind not in CONTAINERS), "")
+    plain = privilege.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
+    return _(privilege.label if plain else f"{privilege.label} {leaf}s")
 
 
 def rights_on(codes: Sequence[str], type_: str, name: str, kind: str = "gravitino") -> str:
@@ -270,8 +270,8 @@ def can(actions: Collection[str], type_: str, *, owns: bool) -> str:
     """Read, write; Everything for an owner; Nothing."""
     if owns and "drop" in actions:
         return _("Everything")
-    told = dict.fromkeys(action(name, type_) for name in _TOLD if name in actions)
-    return sentence_list(list(told)) or _("Nothing")
+    verbs = dict.fromkeys(action(name, type_) for name in _TOLD if name in actions)
+    return sentence_list(list(verbs)) or _("Nothing")
 
 
 def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
@@ -286,7 +286,8 @@ def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
             denied.add(rule.privilege)
     bits = {code: dialects.get(kind).privilege(code) for code in allowed if code not in denied}
     ordered = sorted(
-        (bit for bit in bits.values() if bit), key=lambda one: (_ORDER.index(one.category), one.bit)
+        (bit for bit in bits.values() if bit),
+        key=lambda privilege: (_ORDER.index(privilege.category), privilege.bit),
     )
     return sentence_list(list(dict.fromkeys(right(item.code, type_, kind) for item in ordered))) or _(
         "Nothing"

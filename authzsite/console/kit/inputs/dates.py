@@ -66,13 +66,13 @@ class When:
 
     @cached_property
     def starts(self) -> str:
-        asked = self.data.get("from", "")
-        return asked if asked in STARTS else "now"
+        choice = self.data.get("from", "")
+        return choice if choice in STARTS else "now"
 
     @cached_property
     def until(self) -> str:
-        asked = self.data.get("until", "")
-        return asked if asked in ENDS else "friday"
+        choice = self.data.get("until", "")
+        return choice if choice in ENDS else "friday"
 
     @cached_property
     def begin(self) -> datetime | None:
@@ -129,9 +129,9 @@ class When:
 
     def end_words(self) -> str:
         """until Friday; for 30 days; without end"""
-        told = {"friday": _("until Friday"), "month": _("for 30 days"), "never": _("without end")}
-        if self.until in told:
-            return told[self.until]
+        labels = {"friday": _("until Friday"), "month": _("for 30 days"), "never": _("without end")}
+        if self.until in labels:
+            return labels[self.until]
         return _("until %(end)s") % {"end": words.moment(self.end)} if self.end else ""
 
     def words(self) -> str:

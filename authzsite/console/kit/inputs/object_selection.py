@@ -57,10 +57,10 @@ class Chosen:
     def seen(self) -> list[ObjectAccess]:
         """All in the realm of the first that they may see; who may not see one reads as if it were absent."""
         now, numbers = timezone.now(), numbers_in(self.data.getlist("on"))
-        found = nodes(numbers)
-        here = [found[key] for key in numbers if key in found]
-        for realm in dict.fromkeys(node.realm_id for node in here):
-            seen = self._seen_of([node for node in here if node.realm_id == realm], now)
+        nodes_ = nodes(numbers)
+        chosen = [nodes_[key] for key in numbers if key in nodes_]
+        for realm in dict.fromkeys(node.realm_id for node in chosen):
+            seen = self._seen_of([node for node in chosen if node.realm_id == realm], now)
             if seen:
                 return seen
         return []
@@ -77,7 +77,7 @@ class Chosen:
 
     def notes(self) -> list[Note]:
         """What is left out, and why."""
-        told = []
+        notes = []
         locked = [item.node.name for item in self.seen if not item.may_grant]
         if locked:
             strong = _("%(locked)s of %(seen)s left out.") % {
@@ -85,16 +85,16 @@ class Chosen:
                 "seen": words.number(len(self.seen)),
             }
             text = _("%(locked)s: their owners change access to them.") % {"locked": words.listed(locked, 5)}
-            told.append(Note("warn", strong, text))
+            notes.append(Note("warn", strong, text))
         if len(self.seen) - len(locked) > MOST:
-            told.append(
+            notes.append(
                 Note(
                     "warn",
                     _("At most %(most)s at once.") % {"most": MOST},
                     _("Only the first objects of your selection are listed."),
                 )
             )
-        return told
+        return notes
 
 
 def on_context(chosen: Chosen, picked: Sequence[ObjectAccess]) -> dict[str, Any]:

@@ -114,17 +114,17 @@ class VisiblePrincipals:
             Q(display_name__istartswith=f"{text} "),
             called(text),
         ):
-            found = list(rows.filter(written)[:NAMED])
-            if found:
-                return found
+            principals = list(rows.filter(written)[:NAMED])
+            if principals:
+                return principals
         return []
 
     def meet(self, id: int) -> Principal:
         """The one of that number; the same Http404 for who is not there and for who is not to be known."""
-        found = self.people().filter(pk=id).first()
-        if found is None:
+        person = self.people().filter(pk=id).first()
+        if person is None:
             raise Http404
-        return found
+        return person
 
     def is_own(self, person: Principal) -> bool:
         """Whether it is the viewer, or a group they are in: all it has is theirs."""
@@ -187,8 +187,8 @@ def giveable(circle: VisiblePrincipals, text: str = "") -> Iterable[Node]:
     now = timezone.now()
     for realm in circle.realms:
         slice_ = slices.current(circle.asker, realm, now=now)
-        found = search(slice_, realm, text, now=now) if text else _highest(circle, realm)
-        for node in nodes([row.securable_id for row in found[:LOOKED]]).values():
+        nodes_ = search(slice_, realm, text, now=now) if text else _highest(circle, realm)
+        for node in nodes([row.securable_id for row in nodes_[:LOOKED]]).values():
             if node.type != "role" and ask.answer(slice_, "grant", node, now=now):
                 yield node
 

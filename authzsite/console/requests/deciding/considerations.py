@@ -55,11 +55,11 @@ def weighed(found: Consideration, seen: VisibleRequest) -> Weighed:
     )
 
 
-def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
+def _notes(consideration: Consideration, seen: VisibleRequest) -> Iterable[Note]:
     """What stands against it; the form says no more than these, and the law decides."""
-    for text in found.clashes:
+    for text in consideration.clashes:
         yield Note("bad", _("Separation of duties."), text)
-    for denial in found.denials:
+    for denial in consideration.denials:
         label = terms.right(denial.privilege, denial.ref.type, requests_rows.law_of(seen.request))
         denied = (
             _("%(label)s on %(name)s is denied by role %(role)s.")
@@ -101,10 +101,10 @@ def _alike(peers: Peers, seen: VisibleRequest) -> str:
 
 def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
     wants = list(access_request.wants.all())
-    asked = words.day(access_request.asked_at)
+    day_asked = words.day(access_request.asked_at)
     if access_request.asker_id != access_request.holder_id:
-        asked = _("%(day)s by %(label)s") % {"day": asked, "label": access_request.asker.label}
-    note = f"{asked} · {words.quoted(requests_rows.cut(access_request.reason))}"
+        day_asked = _("%(day)s by %(label)s") % {"day": day_asked, "label": access_request.asker.label}
+    note = f"{day_asked} · {words.quoted(requests_rows.cut(access_request.reason))}"
     text = _("To %(wants)s %(access_request)s") % {
         "wants": requests_rows.wants_words(wants),
         "access_request": requests_rows.lasts_words(access_request),
@@ -112,10 +112,10 @@ def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
     return Earlier(text, note, requests_rows.state_of(access_request), requests_rows.url_of(access_request))
 
 
-def _ends(found: Consideration, seen: VisibleRequest) -> str:
-    if found.end is None:
+def _ends(consideration: Consideration, seen: VisibleRequest) -> str:
+    if consideration.end is None:
         return _("Approved now, it would have no end.")
     return _("Approved now, it would end on %(end)s, %(zone)s.") % {
-        "end": words.moment(found.end),
+        "end": words.moment(consideration.end),
         "zone": words.zone(),
     }

@@ -53,10 +53,10 @@ class DecisionForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.about = about
         self.fields["part"].choices = [(str(part.number), "") for part in self.mine]
-        asked = requests_rows.lasts_words(self.about.request)
-        known = [(ASKED, gettext("As asked, %(asked)s") % {"asked": asked})]
-        known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
-        self.fields["lasts"].choices = [*known, ("date", gettext("A date"))]
+        as_asked = requests_rows.lasts_words(self.about.request)
+        choices = [(ASKED, gettext("As asked, %(asked)s") % {"asked": as_asked})]
+        choices += [(item, requests_rows.lasting_words(item)) for item in self.offered]
+        self.fields["lasts"].choices = [*choices, ("date", gettext("A date"))]
 
     @property
     def sent(self) -> bool:
@@ -73,8 +73,8 @@ class DecisionForm(ConsoleForm):
     @cached_property
     def parts(self) -> list[int]:
         """The parts decided now; all that the viewer may decide, until the form says otherwise."""
-        asked = self.fields["part"].to_python(self.data.getlist("part"))
-        return [part.number for part in self.mine if not self.sent or str(part.number) in asked]
+        numbers = self.fields["part"].to_python(self.data.getlist("part"))
+        return [part.number for part in self.mine if not self.sent or str(part.number) in numbers]
 
     @cached_property
     def give_by_part(self) -> dict[int, Collection[str]]:
@@ -84,9 +84,9 @@ class DecisionForm(ConsoleForm):
         given: dict[int, list[str]] = {number: [] for number in self.parts}
         for text in self.data.getlist("give"):
             number, _, code = text.partition(" ")
-            known = number_in(number)
-            if known in given:
-                given[known].append(code[:32])
+            part_number = number_in(number)
+            if part_number in given:
+                given[part_number].append(code[:32])
         with_privileges = {part.number for part in self.mine if part.privileges}
         return {number: codes for number, codes in given.items() if number in with_privileges}
 
@@ -107,13 +107,13 @@ class DecisionForm(ConsoleForm):
     def offered(self) -> list[str]:
         """The lengths that are shorter than what was asked for."""
         row, now = self.about.request, timezone.now()
-        asked = durations.ends(now, row.lasts, row.until, row.zone)
-        found = []
+        asked_end = durations.ends(now, row.lasts, row.until, row.zone)
+        choices = []
         for item in SHORTER:
             end = durations.ends(now, item, None, row.zone)
-            if end is not None and (asked is None or end < asked):
-                found.append(item)
-        return found
+            if end is not None and (asked_end is None or end < asked_end):
+                choices.append(item)
+        return choices
 
     @property
     def asked_role(self) -> int | None:
@@ -148,12 +148,12 @@ class DecisionForm(ConsoleForm):
 
     def drawn(self, roles: Sequence[Proposal]) -> dict[str, Any]:
         """What the template needs beside the fields."""
-        asked = self.asked_role
+        role_asked = self.asked_role
         return {
             "parts": [self._part(part) for part in self.mine],
             "zone": words.zone(),
             "roles": [self._role(role) for role in roles],
-            "role": asked if asked in {role.role.id for role in roles} else None,
+            "role": role_asked if role_asked in {role.role.id for role in roles} else None,
         }
 
     def _part(self, part: RequestPart) -> dict[str, Any]:

@@ -40,8 +40,8 @@ def why_alone(request: AccessRequest) -> str:
     if not _is_short(request):
         return _("It is for longer than a month.")
     for part in request.parts.all():
-        known = [law.privilege(code) for code in part.privileges]
-        if part.kind != "privilege" or any(item is None or item.category not in SMALL for item in known):
+        privileges = [law.privilege(code) for code in part.privileges]
+        if part.kind != "privilege" or any(item is None or item.category not in SMALL for item in privileges):
             return _("It gives more than read access.")
     return "" if request.state == "asked" else _("It waits for an answer.")
 

@@ -41,10 +41,15 @@ class AgreeView(AdminChangeView):
     def site_refusal(self) -> HttpResponse | None:
         if site_admins.may(self.request):
             return None
-        one = there(self.request, self.kwargs["id"])
-        heading = _("You cannot agree to the connection of %(name)s") % {"name": one.place.node.name}
+        backend_access = there(self.request, self.kwargs["id"])
+        heading = _("You cannot agree to the connection of %(name)s") % {
+            "name": backend_access.place.node.name
+        }
         return site_admins.refused(
-            self.request, heading, back=one.url, back_words=_("Back to %(name)s") % {"name": one.name}
+            self.request,
+            heading,
+            back=backend_access.url,
+            back_words=_("Back to %(name)s") % {"name": backend_access.name},
         )
 
     def get_object(self) -> Backend:

@@ -78,12 +78,12 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
             )
         )
     new = words.count(row.added, "object")
-    told = [
+    changes = [
         _("%(new)s new") % {"new": new},
         _("%(renamed)s renamed") % {"renamed": words.number(row.renamed)},
         _("%(described)s described") % {"described": words.number(row.described)},
     ]
-    gone = (
+    vanished_count = (
         ngettext(
             "%(number)s object vanished there and stays here until someone closes it.",
             "%(number)s objects vanished there and stay here until someone closes them.",
@@ -96,8 +96,8 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
     return Reading(
         Note(
             "plain",
-            _("Read %(when)s: %(told)s.") % {"when": when, "told": words.listed(told)},
-            " ".join(filter(None, (gone, _left_out(row)))),
+            _("Read %(when)s: %(told)s.") % {"when": when, "told": words.listed(changes)},
+            " ".join(filter(None, (vanished_count, _left_out(row)))),
         )
     )
 
@@ -126,20 +126,22 @@ class DiscoveredOwner:
 @login_required
 def discovery_detail(request: Request, id: int) -> HttpResponse:
     """What the last reading brought; a POST asks for another, or says whether each night brings one."""
-    one = there(request, id)
+    backend_access = there(request, id)
     if request.method == "POST":
-        actor = Actor(one.place.asker, "console", request_id=nonce_in(request.POST))
+        actor = Actor(backend_access.place.asker, "console", request_id=nonce_in(request.POST))
         try:
             if request.POST.get("nightly") in ("yes", "no"):
                 if done_before(actor) is None:
-                    discoveries.set_nightly(one.row, by=actor, on=request.POST["nightly"] == "yes")
+                    discoveries.set_nightly(backend_access.row, by=actor, on=request.POST["nightly"] == "yes")
             else:
-                discoveries.ask(one.row, by=actor)
+                discoveries.ask(backend_access.row, by=actor)
         except Refused:
-            access_log.refused(one.place.asker, registration.DUTY, one.place.node, via="console")
-            return _show(request, one, status=403)
+            access_log.refused(
+                backend_access.place.asker, registration.DUTY, backend_access.place.node, via="console"
+            )
+            return _show(request, backend_access, status=403)
         return redirect("console:discover", id=id)
-    return _show(request, one)
+    return _show(request, backend_access)
 
 
 def _show(request: Request, backend_access: BackendAccess, *, status: int = 200) -> HttpResponse:
@@ -148,7 +150,7 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
         registration.may_connect(backend_access.place.actor, backend_access.place.node),
     )
     root = next(iter(node.above()), node)
-    gone = Action(
+    vanished = Action(
         _("Vanished objects"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"
     )
     context: dict[str, Any] = {
@@ -156,7 +158,7 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
         "lead": _lead(backend_access),
         "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
         "actions": [
-            *([gone] if may or backend_access.may_look else []),
+            *([vanished] if may or backend_access.may_look else []),
             Action(_("Browse"), terms.page_of(node.id, node.type)),
             *([Action(_("Change the connection"), renewal(backend_access.row, root, node))] if may else []),
         ],
@@ -198,10 +200,10 @@ def _lead(backend_access: BackendAccess) -> str:
     types = dict.fromkeys(
         type_ for type_ in kind.discovers.values() if type_ != backend_access.place.node.type
     )
-    told = words.listed([terms.several(type_) for type_ in types])
+    names_ = words.listed([terms.several(type_) for type_ in types])
     return _("%(upper)s%(told)s, read from %(system)s whenever you ask.") % {
-        "upper": told[:1].upper(),
-        "told": told[1:],
+        "upper": names_[:1].upper(),
+        "told": names_[1:],
         "system": system,
     }
 
@@ -214,50 +216,52 @@ def _logins(backend_access: BackendAccess) -> str:
     members = RealmMember.objects.open().filter(
         realm=backend_access.row.realm_id, principal__name__in=row.names
     )
-    known = set(members.values_list("principal__name", flat=True))
-    strangers = [name for name in row.names if name not in known]
-    told = ngettext(
+    names = set(members.values_list("principal__name", flat=True))
+    strangers = [name for name in row.names if name not in names]
+    sentence = ngettext(
         "%(number)s login there is a member of %(realm)s too",
         "%(number)s logins there are members of %(realm)s too",
-        len(known),
-    ) % {"number": words.number(len(known)), "realm": backend_access.place.node.realm}
+        len(names),
+    ) % {"number": words.number(len(names)), "realm": backend_access.place.node.realm}
     if not strangers:
-        return f"{told}."
+        return f"{sentence}."
     return ngettext(
         "%(told)s; %(named)s is not a member. Adopting a grant makes its holder a member.",
         "%(told)s; %(named)s are not members. Adopting a grant makes its holder a member.",
         len(strangers),
-    ) % {"told": told, "named": words.listed(strangers, NAMED)}
+    ) % {"told": sentence, "named": words.listed(strangers, NAMED)}
 
 
 def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:
-    return [_line(backend_access, found) for found in owners.suggestions(backend_access.row, OWNERS)]
+    return [
+        _line(backend_access, suggestion) for suggestion in owners.suggestions(backend_access.row, OWNERS)
+    ]
 
 
-def _line(backend_access: BackendAccess, found: Suggestion) -> DiscoveredOwner:
-    objects = words.count(found.objects, "object")
-    if found.who is None:
-        return DiscoveredOwner(found.name, objects, _("No member here has that name"))
-    if not found.left:
+def _line(backend_access: BackendAccess, suggestion: Suggestion) -> DiscoveredOwner:
+    objects = words.count(suggestion.objects, "object")
+    if suggestion.who is None:
+        return DiscoveredOwner(suggestion.name, objects, _("No member here has that name"))
+    if not suggestion.left:
         return DiscoveredOwner(
-            found.name, objects, _("%(label)s owns the same here") % {"label": found.who.label}
+            suggestion.name, objects, _("%(label)s owns the same here") % {"label": suggestion.who.label}
         )
     url = (
         reverse("console:discover_owner", args=[backend_access.row.pk])
-        + f"?{urlencode({'name': found.name})}"
+        + f"?{urlencode({'name': suggestion.name})}"
     )
-    here = _("%(left)s not owned by %(label)s here") % {
-        "left": words.count(found.left, "object"),
-        "label": found.who.label,
+    not_owned = _("%(left)s not owned by %(label)s here") % {
+        "left": words.count(suggestion.left, "object"),
+        "label": suggestion.who.label,
     }
     act = Action(
         _("Take over"),
         url,
         "mini",
         more=_("that %(name)s owns %(left)s")
-        % {"name": found.name, "left": words.count(found.left, "object")},
+        % {"name": suggestion.name, "left": words.count(suggestion.left, "object")},
     )
-    return DiscoveredOwner(found.name, objects, here, act)
+    return DiscoveredOwner(suggestion.name, objects, not_owned, act)
 
 
 class TakeOverView(ChangeView):
@@ -269,12 +273,16 @@ class TakeOverView(ChangeView):
     owner: Principal
 
     def get_object(self) -> BackendAccess:
-        one = there(self.request, self.kwargs["id"])
-        owner = owners.member(one.row, self.name) if one.may_look and "\0" not in self.name else None
+        backend_access = there(self.request, self.kwargs["id"])
+        owner = (
+            owners.member(backend_access.row, self.name)
+            if backend_access.may_look and "\0" not in self.name
+            else None
+        )
         if owner is None:
             raise Http404
         self.owner = owner
-        return one
+        return backend_access
 
     @property
     def name(self) -> str:
@@ -351,10 +359,10 @@ class TakeOverView(ChangeView):
 @login_required
 def progress(request: Request, id: int) -> HttpResponse:
     """How far the last reading is."""
-    one = there(request, id)
-    may = registration.may_connect(one.place.actor, one.place.node)
+    backend_access = there(request, id)
+    may = registration.may_connect(backend_access.place.actor, backend_access.place.node)
     context = {
-        "reading": _reading(one, may_ask=may),
+        "reading": _reading(backend_access, may_ask=may),
         "progress_url": request.get_full_path(),
     }
     return render(request, "console/sync/reading.html", context)

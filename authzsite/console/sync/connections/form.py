@@ -92,8 +92,8 @@ class TypedConnection:
 
     def own(self) -> dict[str, str]:
         """What only this kind of system asks for, as it was answered or as it usually is."""
-        asked = self.kind.fields if self.kind else ()
-        usual = {item.name: item.choices[0][0] if item.choices else "" for item in asked}
+        fields = self.kind.fields if self.kind else ()
+        usual = {item.name: item.choices[0][0] if item.choices else "" for item in fields}
         return {name: self.said(OWN + name) or value for name, value in usual.items()}
 
     # What was answered
@@ -118,7 +118,7 @@ class TypedConnection:
         kept = kept_parts(self.before)
         secret = kept.get("password", "")
         try:
-            asked = self.kind.parts(self._url_with(self.kind, secret))
+            parts = self.kind.parts(self._url_with(self.kind, secret))
         except BackendError:
             return ""
         # whether two URLs say the same in all their parts; what one leaves out is what is usual
@@ -129,8 +129,8 @@ class TypedConnection:
             for name in (item.name, READ_AS.get(item.name, ""))
         }
         alike = all(
-            asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
-            for name in asked.keys() | kept.keys()
+            parts.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
+            for name in parts.keys() | kept.keys()
         )
         return secret if alike else ""
 
@@ -154,9 +154,9 @@ class TypedConnection:
         parts = kept_parts(self.before)
         if any(parts.get(name, "") != self.said(name) for name in PLACE):
             return url
-        asked = {name for item in kind.fields for name in (item.name, READ_AS.get(item.name, ""))}
-        asked |= {name for name, _ in parse_qsl(urlsplit(url).query)} | SECRET
-        kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
+        names = {name for item in kind.fields for name in (item.name, READ_AS.get(item.name, ""))}
+        names |= {name for name, _ in parse_qsl(urlsplit(url).query)} | SECRET
+        kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in names]
         return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
 
 

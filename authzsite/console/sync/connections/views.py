@@ -100,12 +100,12 @@ class ConnectView(ChangeView):
             self.notes.append(Note("bad", _("It cannot be tested."), _sentence(str(problem))))
             return self.show(form, 422)
         if trial.source is None or not trial.reached:
-            said = [_sentence(item.cause or item.text) for item in trial.findings]
+            sentences = [_sentence(item.cause or item.text) for item in trial.findings]
             self.notes.append(
                 Note(
                     "bad",
                     _("It does not answer."),
-                    _("%(said)s Nothing is saved.") % {"said": " ".join(said)},
+                    _("%(said)s Nothing is saved.") % {"said": " ".join(sentences)},
                 )
             )
             self.failed = True
@@ -179,8 +179,8 @@ class ConnectView(ChangeView):
         return None
 
     def page_context(self, form: ConnectionForm) -> dict[str, Any]:
-        typed, found = form.typed, self.found or ()
-        look = sum(not item.ok for item in found)
+        typed, kinds = form.typed, self.found or ()
+        look = sum(not item.ok for item in kinds)
         found_words = (
             _("It answers; %(look)s to check") % {"look": words.count(look, "thing")}
             if look
@@ -192,7 +192,7 @@ class ConnectView(ChangeView):
             "again": typed.name if typed.before is not None else "",
             "policies": POLICIES,
             "sealed": typed.sealed if self.request.method == "POST" else "",
-            "findings": found,
+            "findings": kinds,
             "found_words": found_words,
             "tried": self.found is not None,
             "failed": self.failed,
@@ -205,12 +205,12 @@ class ConnectView(ChangeView):
 
 def _choose(request: Request, ward: RealmAccess, *, status: int) -> HttpResponse:
     catalog = request.GET.get("catalog", "")[:255]
-    known = sorted(kinds_for(ward).values(), key=lambda one: (bool(one.experimental), one.whole_realm))
+    kinds = sorted(kinds_for(ward).values(), key=lambda kind: (bool(kind.experimental), kind.whole_realm))
     context = {
         "crumbs": Crumbs(((_("Realms"), reverse("console:realms")), (ward.root.name, ward.url))),
         "heading": _("Connect %(name)s") % {"name": ward.root.name},
         "lead": _("Which system is behind it? Decisions are applied there and read back."),
-        "choices": [_choice(ward, item, catalog) for item in known],
+        "choices": [_choice(ward, item, catalog) for item in kinds],
         "none": Empty(
             _("Nothing can be connected"), _("No kind of system is installed that this realm can use.")
         ),
@@ -232,8 +232,8 @@ def _sentence(text: str) -> str:
 
 def address(root: Node, catalog: str = "", kind: str = "") -> str:
     """Where a catalog is connected, or its connection renewed; without a kind it is chosen first."""
-    asked = {name: value for name, value in (("catalog", catalog), ("kind", kind)) if value}
-    return reverse("console:connect", args=[root.id]) + (f"?{urlencode(asked)}" if asked else "")
+    query = {name: value for name, value in (("catalog", catalog), ("kind", kind)) if value}
+    return reverse("console:connect", args=[root.id]) + (f"?{urlencode(query)}" if query else "")
 
 
 def renewal(row: Backend, root: Node, place: Node) -> str:

@@ -39,12 +39,12 @@ def decided(rows: QuerySet[ForeignOrder], *, whole: Collection[int] = ()) -> lis
     """
     lately = rows.filter(Q(at__gt=timezone.now() - LATELY) | Q(done__isnull=True))
     return [
-        _told(row, whole=row.backend_id in whole)
+        _decided(row, whole=row.backend_id in whole)
         for row in lately.select_related("by", "backend").order_by("-pk")[:SHOWN]
     ]
 
 
-def _told(row: ForeignOrder, *, whole: bool) -> Decided:
+def _decided(row: ForeignOrder, *, whole: bool) -> Decided:
     by = row.by.label if row.by else _("An erased person")
     return Decided(
         what=_("Adopted") if row.replaced else _("Revoked"),
@@ -65,8 +65,8 @@ def _proof(row: ForeignOrder, *, whole: bool) -> State:
             _("%(done)s: it was left as it was") % {"done": words.moment(row.done, within=True)},
         )
     if row.done is not None:
-        gone = _("replaced by our grant") if row.replaced else _("it is gone")
-        return State("ok", _("Read back"), f"{words.moment(row.done, within=True)}: {gone}")
+        outcome = _("replaced by our grant") if row.replaced else _("it is gone")
+        return State("ok", _("Read back"), f"{words.moment(row.done, within=True)}: {outcome}")
     if row.error:
         return State("failed", _("Not done"), cause(row, row.backend, whole=whole))
     return State("behind", _("On its way"))

@@ -178,8 +178,8 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
         return row.holder
     if row.people and len(row.people) <= NAMED:
         return words.listed(list(row.people))
-    told = _spoken(row.holder, places)
-    role = f"{told[:1].upper()}{told[1:]}"
+    label = _spoken(row.holder, places)
+    role = f"{label[:1].upper()}{label[1:]}"
     if not row.people:
         return role
     people = words.count(len(row.people), "person", "people")
@@ -224,7 +224,7 @@ def _row(
 ) -> DifferenceRow:
     row = rows[0]
     # of several rights of one grant each may fare differently: the one that fails is told
-    mine = sorted((orders[item.pk] for item in rows if item.pk in orders), key=lambda one: -one.attempts)
+    mine = sorted((orders[item.pk] for item in rows if item.pk in orders), key=lambda order: -order.attempts)
     order = mine[0] if mine else None
     node = places.get(row.securable_id or 0)
     locked = locks.get(row.pk, {})
@@ -353,8 +353,8 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
         if rows[0].kind == "missing":
             return _("is to be a member of %(role)s") % role
         return _("is a member of %(role)s") % role
-    told = rights_of(rows, node.type if node else "", with_type=node is None)
-    listed = {"listed": words.listed([terms.lower(word) for word in told])}
+    rights = rights_of(rows, node.type if node else "", with_type=node is None)
+    listed = {"listed": words.listed([terms.lower(word) for word in rights])}
     return _("may %(listed)s") % listed if node else pgettext("without an object", "may %(listed)s") % listed
 
 

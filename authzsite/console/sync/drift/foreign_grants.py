@@ -163,8 +163,8 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     for grant in foreign_rights.adopted_with(about):
         place = node(grant.securable_id) if grant.securable_id else None
         if place is not None:
-            told = terms.lower(terms.right(grant.privilege, place.type, place.kind))
-            text = _("is no longer granted %(told)s on %(name)s here") % {"told": told, "name": place.name}
+            right = terms.lower(terms.right(grant.privilege, place.type, place.kind))
+            text = _("is no longer granted %(told)s on %(name)s here") % {"told": right, "name": place.name}
             lines.append(DiffLine("lose", name, text, _("It came with the adoption.")))
     return tuple(lines)
 

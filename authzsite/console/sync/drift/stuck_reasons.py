@@ -32,10 +32,10 @@ def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
 
 
 def _plainly(row: Tried, system: str) -> str:
-    if found := _ACT_AS.search(row.error):
+    if match := _ACT_AS.search(row.error):
         return _("Lakewarden's account in %(system)s may not act as %(found)s, who granted this right.") % {
             "system": system,
-            "found": found["who"],
+            "found": match["who"],
         }
     if _PASSED_ON.search(row.error):
         return _("It was passed on to others there. Their grants have to go first.")

@@ -107,8 +107,8 @@ def _check(type: str, parts: tuple[str, ...]) -> None:
         raise BadEntity("When program type is not given, a program name can only contain a *")
     if len(parts) not in lengths(type) or not all(parts):
         form = _FORMS[max(lengths(type))].format(type=type)
-        said = f"Entity value is missing some parts or containing more parts. Expected: {form}, {given}"
-        raise BadEntity(said)
+        message = f"Entity value is missing some parts or containing more parts. Expected: {form}, {given}"
+        raise BadEntity(message)
 
 
 def lengths(type: str) -> Collection[int]:

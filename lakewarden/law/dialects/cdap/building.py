@@ -54,21 +54,21 @@ def privileges(codes: Sequence[str], types: Iterable[str]) -> dict[str, Privileg
 
 def condition(requires: Iterable[Requirement], asked: str) -> Condition:
     """What all the requirements together come to, of an entity of the type that is asked about."""
-    parts = tuple(_one(each, asked) for each in requires if not each.every)
+    parts = tuple(_condition_of(each, asked) for each in requires if not each.every)
     return parts[0] if len(parts) == 1 else All(parts)
 
 
 def either(requires: Iterable[Requirement], asked: str) -> Condition:
-    return AnyOf(tuple(_one(each, asked) for each in requires))
+    return AnyOf(tuple(_condition_of(each, asked) for each in requires))
 
 
-def _one(requirement: Requirement, asked: str) -> Condition:
+def _condition_of(requirement: Requirement, action: str) -> Condition:
     type = requirement.type
     levels = (type, *ABOVE.get(type, ())) if requirement.scope == OR_ABOVE else (type,)
-    found = [_held(requirement, ASKED if level == asked else level) for level in levels]
+    conditions = [_held(requirement, ASKED if level == action else level) for level in levels]
     if requirement.scope == OR_BELOW:
-        found.append(below)
-    return found[0] if len(found) == 1 else AnyOf(_flat(found))
+        conditions.append(below)
+    return conditions[0] if len(conditions) == 1 else AnyOf(_flat(conditions))
 
 
 def _held(requirement: Requirement, on: str) -> Condition:
@@ -79,10 +79,10 @@ def _held(requirement: Requirement, on: str) -> Condition:
 
 
 def _flat(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    found: list[Condition] = []
+    flat_conditions: list[Condition] = []
     for each in conditions:
-        found.extend(each.parts if isinstance(each, AnyOf) else (each,))
-    return tuple(found)
+        flat_conditions.extend(each.parts if isinstance(each, AnyOf) else (each,))
+    return tuple(flat_conditions)
 
 
 Conditions = Mapping[str, Mapping[tuple[str, str], Conditional]]
@@ -91,23 +91,23 @@ Conditions = Mapping[str, Mapping[tuple[str, str], Conditional]]
 def operations_of(row: Row) -> tuple[list[Operation], dict[tuple[str, str], Conditional]]:
     """The operation of a row, one more for each condition it knows, and how a question picks those."""
     always = [each for each in row.requires if not each.condition]
-    found = [_operation(row.id, row.asked, always)]
+    operations = [_operation(row.id, row.asked, always)]
     picked: dict[tuple[str, str], Conditional] = {}
     for when in dict.fromkeys(each.condition for each in row.requires if each.condition):
         [extra] = [each for each in row.requires if each.condition == when]
         name = f"{row.id} [{when}]"
-        found.append(_operation(name, row.asked, [*always, extra], beside=extra.type))
+        operations.append(_operation(name, row.asked, [*always, extra], beside=extra.type))
         picked[when, ""] = Conditional(name, extra.type, extra.name)
-    return found, picked
+    return operations, picked
 
 
-def _operation(name: str, asked: str, requires: Sequence[Requirement], beside: str = "") -> Operation:
+def _operation(name: str, action: str, requires: Sequence[Requirement], beside: str = "") -> Operation:
     every = [each for each in requires if each.every]
     types = tuple(each.type for each in every)
     return Operation(
         name,
         label(name),
-        {asked: condition(requires, asked)},
+        {action: condition(requires, action)},
         beside=beside,
         each=every[0].privileges[0] if every else "",
         every=(*IN_NAMESPACE, "program") if types == ("entity",) else types,
@@ -123,17 +123,17 @@ def operations_of_table(
     """
     picks: dict[tuple[str, str], list[Requirement]] = {}
     for part in parts:
-        one = part.requirement
-        picks.setdefault((one.condition, ""), []).append(one)
-        picks.setdefault((one.condition, one.subject), []).append(one)
+        requirement = part.requirement
+        picks.setdefault((requirement.condition, ""), []).append(requirement)
+        picks.setdefault((requirement.condition, requirement.subject), []).append(requirement)
     whole = _by_type(name, [part.requirement for part in parts])
-    found = [whole]
+    operations = [whole]
     picked = {}
     for (when, subject), requires in picks.items():
         words = f"{name} [{when}; {subject}]" if subject else f"{name} [{when}]"
-        found.append(_by_type(words, requires))
+        operations.append(_by_type(words, requires))
         picked[when, subject] = Conditional(words)
-    return found, picked
+    return operations, picked
 
 
 def _by_type(name: str, requires: Sequence[Requirement]) -> Operation:
@@ -154,19 +154,24 @@ Plain = Callable[[str], Condition]
 def plain_operations(codes: Sequence[str], plain: Mapping[str, Plain], scope: str) -> list[Operation]:
     """Questions about a privilege itself, and about what can be done to every type of entity."""
     types = (INSTANCE, *TYPES)
-    found = [
+    operations = [
         Operation(
             code,
             label(code),
-            {type: _one(Requirement((code,), f"{type}:", scope=scope), type) for type in types},
+            {type: _condition_of(Requirement((code,), f"{type}:", scope=scope), type) for type in types},
         )
         for code in codes
     ]
-    both = {type: _one(Requirement(("READ", "WRITE"), f"{type}:", scope=scope), type) for type in WITH_DATA}
-    found.append(Operation("READ_WRITE", "Read and write", both))
-    found += [Operation(name, label(name), {type: by(type) for type in TYPES}) for name, by in plain.items()]
-    found.append(Operation("look", "Look", dict.fromkeys((INSTANCE, *ABOVE["program"], ROLE), ANYTHING)))
-    return found
+    both = {
+        type: _condition_of(Requirement(("READ", "WRITE"), f"{type}:", scope=scope), type)
+        for type in WITH_DATA
+    }
+    operations.append(Operation("READ_WRITE", "Read and write", both))
+    operations += [
+        Operation(name, label(name), {type: by(type) for type in TYPES}) for name, by in plain.items()
+    ]
+    operations.append(Operation("look", "Look", dict.fromkeys((INSTANCE, *ABOVE["program"], ROLE), ANYTHING)))
+    return operations
 
 
 def office(administrator: Condition, granting: Plain) -> list[Operation]:
@@ -191,10 +196,10 @@ _GONE = ("delete", "drop")
 
 def actions_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Plain names for what can be done to each type, and the operations of its table that they mean."""
-    known = frozenset(names)
+    action_names = frozenset(names)
 
     def means(type: str, words: Sequence[str], otherwise: str) -> str:
-        return next((f"{type}.{word}" for word in words if f"{type}.{word}" in known), otherwise)
+        return next((f"{type}.{word}" for word in words if f"{type}.{word}" in action_names), otherwise)
 
     actions = {
         type: {
@@ -244,11 +249,11 @@ def built(
     inherits: bool = False,
 ) -> TextDialect:
     """The law of a generation."""
-    known = {each.name: each for each in operations}
-    actions, listings = actions_of(known), listings_of(known, administrator)
+    by_name = {each.name: each for each in operations}
+    actions, listings = actions_of(by_name), listings_of(by_name, administrator)
     if other:
         actions[other] = {"use": f"{other}.list", "read": f"{other}.get"}
-        listings[other] = Listing(other, known[f"{other}.list"].conditions[other], {})
+        listings[other] = Listing(other, by_name[f"{other}.list"].conditions[other], {})
     more = (other,) if other else ()
     types = (INSTANCE, *TYPES, *more)
     return TextDialect(
@@ -267,7 +272,7 @@ def built(
         },
         privileges=privileges(codes, types),
         aliases={},
-        operations=known,
+        operations=by_name,
         listings=listings,
         actions=actions,
         grantees=frozenset({"user", "group", "service"}),

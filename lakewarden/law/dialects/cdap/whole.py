@@ -60,9 +60,9 @@ class PartQuestion:
 def conditions(name: str) -> tuple[str, ...]:
     """What may be named in a whole operation, in the order of its table."""
     whole = WHOLE[name]
-    known = dict.fromkeys(part.requirement.condition for part in TABLES[whole.table])
+    conditions_ = dict.fromkeys(part.requirement.condition for part in TABLES[whole.table])
     never = {ALWAYS, ALONE, IMPERSONATING, PROGRAM_RUN, PIPELINE_RUN}
-    return tuple(each for each in known if each not in never)
+    return tuple(each for each in conditions_ if each not in never)
 
 
 def parts(
@@ -79,16 +79,16 @@ def parts(
     if unknown:
         raise BadPart(f"{name} knows no `{unknown[0]}`; known are {', '.join(conditions(name))}")
     group = IMPERSONATING if impersonated else ALONE
-    found: list[PartQuestion] = []
+    questions: list[PartQuestion] = []
     for part in TABLES[whole.table]:
         if part.group in ("", group):
             entities = _entities(whole, part.requirement, about, named, impersonated)
-            found += [_asked(whole.table, part.requirement, entity) for entity in entities]
-    asked = {(each.condition, each.entity) for each in found}
+            questions += [_asked(whole.table, part.requirement, entity) for entity in entities]
+    pairs = {(each.condition, each.entity) for each in questions}
     for each in named:
-        if (each.condition, each.entity) not in asked:
+        if (each.condition, each.entity) not in pairs:
             raise BadPart(f"`{each.condition}` asks nothing of {each.entity}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(questions))
 
 
 def _entities(
@@ -99,13 +99,13 @@ def _entities(
         return [about]
     if when in (ALWAYS, ALONE, IMPERSONATING):
         return [_by_pattern(requirement, about, impersonated)]
-    here = [each.entity for each in named if each.condition == when]
-    exact = [entity for entity in here if entity.type == requirement.type]
-    if exact or not here:
+    entities = [each.entity for each in named if each.condition == when]
+    exact = [entity for entity in entities if entity.type == requirement.type]
+    if exact or not entities:
         return exact
     # the class of a custom dataset is both the name of its module and that of its type
     if requirement.name == "full-class-name":
-        return [of(requirement.type, *entity.parts) for entity in here]
+        return [of(requirement.type, *entity.parts) for entity in entities]
     return []
 
 

@@ -29,7 +29,7 @@ PERMISSIONS = {
     for place, (code, label, description, category, type) in enumerate(_ROWS)
 }
 
-ON_NAMESPACE = tuple(code for code, known in PERMISSIONS.items() if "namespace" in known.binds)
+ON_NAMESPACE = tuple(code for code, permission in PERMISSIONS.items() if "namespace" in permission.binds)
 """The permissions on a namespace, in the order in which Herd lists them."""
 
 ROLES = {DATA_OWNER: (DATA_OWNER,), OPS: (OPS,)}

@@ -104,10 +104,10 @@ class CdapWire:
         return Gone(text) if refusal.status == 404 else Rejected(text)
 
     def _change(self, verb: str, holder: str, rights: Iterable[Right]) -> None:
-        found: dict[Authorizable, set[str]] = defaultdict(set)
+        actions_by_name: dict[Authorizable, set[str]] = defaultdict(set)
         for right in rights:
-            found[Authorizable(right.kind, right.path)].add(right.right)
-        for target, actions in found.items():
+            actions_by_name[Authorizable(right.kind, right.path)].add(right.right)
+        for target, actions in actions_by_name.items():
             body = {
                 **self._named(target),
                 "principal": {"name": holder, "type": "USER"},

@@ -19,20 +19,20 @@ ToRight = Callable[[Key, str], "Right | None"]
 
 def herd(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """The entries of a Herd: permissions on its namespaces, which may be written in another case there."""
-    there = {found.path[0].upper(): found.path for found in seen.objects if found.kind == "namespace"}
-    known: dict[Key, tuple[str, ...]] = {}
+    by_name = {item.path[0].upper(): item.path for item in seen.objects if item.kind == "namespace"}
+    by_key: dict[Key, tuple[str, ...]] = {}
     absent = []
     for target in decisions.targets:
         if target.kind != "namespace":
             continue
-        path = there.get(target.path[0].upper())
+        path = by_name.get(target.path[0].upper())
         if path is None:
             absent.append(target.path[0])
         else:
-            known[target.id] = path
+            by_key[target.id] = path
 
     def right(object_: Key, code: str) -> Right | None:
-        path = known.get(object_)
+        path = by_key.get(object_)
         return Right("namespace", path, code) if path and backend.rights_for(code, "namespace") else None
 
     return _desired(decisions, right), absent

@@ -138,13 +138,13 @@ def _common(had: int | None, has: int | None) -> int | None:
 
 def _theirs(node: Node, users: Iterable[str]) -> dict[str, Theirs]:
     """What users had before us, of those who had anything."""
-    found = {}
+    places = {}
     for user in sorted(users):
         access = node.access.named.get(("user", user))
         down = node.handed_down.named.get(("user", user)) if node.handed_down else None
         if (access, down) != (None, None):
-            found[user] = (access, down)
-    return found
+            places[user] = (access, down)
+    return places
 
 
 def _set(tree: Tree, node: Node, before: Mark, mark: Mark) -> Mark:
@@ -282,16 +282,16 @@ def _shut(places: Places, place: Place, users: Iterable[str]) -> None:
         try:
             with places.tree.top(folder) as node:
                 before = _marked(places.tree, node, users)
-                gone = {user for user in users if user in before.ways}
-                gone -= passing(places, folder) if gone else set()
+                blocked = {user for user in users if user in before.ways}
+                blocked -= passing(places, folder) if blocked else set()
                 shut = replace(
-                    before, ways={user: name for user, name in before.ways.items() if user not in gone}
+                    before, ways={user: name for user, name in before.ways.items() if user not in blocked}
                 )
-                _write_access(places.tree, node, shut, shut, gone)
+                _write_access(places.tree, node, shut, shut, blocked)
                 kept = {
                     user: entry
                     for user, entry in before.theirs.items()
-                    if user not in gone or user in before.ours
+                    if user not in blocked or user in before.ours
                 }
                 _set(places.tree, node, before, replace(shut, theirs=kept))
         except Gone:
@@ -300,7 +300,7 @@ def _shut(places: Places, place: Place, users: Iterable[str]) -> None:
 
 def passing(places: Places, folder: Path) -> set[str]:
     """Those who have something beyond a folder."""
-    tree, found = places.tree, set[str]()
+    tree, places_ = places.tree, set[str]()
     for other in places.all_placed():
         if folder in other.way:
             with ExitStack() as stack:
@@ -308,8 +308,8 @@ def passing(places: Places, folder: Path) -> set[str]:
                     node = stack.enter_context(tree.top(other.folder))
                 except Gone:
                     continue
-                found |= mark_in(tree.mark(node)).ours.keys()
-    return found
+                places_ |= mark_in(tree.mark(node)).ours.keys()
+    return places_
 
 
 def _raise(troubles: Troubles) -> None:

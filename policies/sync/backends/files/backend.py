@@ -72,7 +72,7 @@ class Files:
         """Read every access list once, while no worker of ours is at it."""
         with self._tree.alone():
             seen = look(self._places)
-        return self._told(seen)
+        return self._observation(seen)
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do the steps; neighbours that give, or take, walk each folder once for all of them."""
@@ -117,7 +117,7 @@ class Files:
 
     # what was seen, by the keys of people
 
-    def _told(self, seen: Seen) -> Observation:
+    def _observation(self, seen: Seen) -> Observation:
         keys = {
             user: self._key(user, seen.names.get(user, "")) for user in sorted({*seen.rights, *seen.amiss})
         }
@@ -127,12 +127,14 @@ class Files:
         return Observation(
             complete=seen.troubles.first is None,
             position=str(time.time_ns()),
-            objects=tuple(sorted(seen.objects, key=lambda found: (found.kind, found.path))),
+            objects=tuple(sorted(seen.objects, key=lambda item: (item.kind, item.path))),
             people=frozenset(name for name in self._people if self._tree.user(name) is not None),
             roles={key: frozenset(seen.rights[user]) for user, key in keys.items()},
             members=members,
-            foreign=tuple(sorted(seen.foreign, key=lambda one: (one.right, one.holder))),
-            bypasses=tuple(sorted(seen.bypasses, key=lambda one: (one.path or (), one.holder, one.what))),
+            foreign=tuple(sorted(seen.foreign, key=lambda right: (right.right, right.holder))),
+            bypasses=tuple(
+                sorted(seen.bypasses, key=lambda bypass: (bypass.path or (), bypass.holder, bypass.what))
+            ),
             unknown=tuple(seen.unknown),
             amiss_rights={key: frozenset(seen.amiss[user]) for user, key in keys.items()},
             groups=seen.groups,
@@ -158,10 +160,10 @@ class Files:
         errors = [self._kept_from(step, failed) for step in steps]
         able = [step for step, error in zip(steps, errors, strict=True) if error is None]
         try:
-            found = self._do(able)
+            results = self._do(able)
         except BackendError as error:
-            found = dict.fromkeys(map(id, able), error)
-        return [error or found.get(id(step)) for step, error in zip(steps, errors, strict=True)]
+            results = dict.fromkeys(map(id, able), error)
+        return [error or results.get(id(step)) for step, error in zip(steps, errors, strict=True)]
 
     def _kept_from(self, step: Step, failed: Sequence[Step]) -> BackendError | None:
         """What keeps a step from being tried: another failed, nobody is there, or no such right is known."""
@@ -194,13 +196,13 @@ class Files:
                     on[right.kind, right.path][id(step)] |= BITS[right.right]
             errors: dict[int, BackendError] = {}
             for (kind, path), bits in sorted(on.items()):
-                found = self._changed_place(kind, path, by_id, bits)
-                if len(bits) > 1 and any(isinstance(error, Rejected) for error in found.values()):
+                place = self._changed_place(kind, path, by_id, bits)
+                if len(bits) > 1 and any(isinstance(error, Rejected) for error in place.values()):
                     # who still fits into a list that is full for all of them together is let in
-                    found = {}
+                    place = {}
                     for number in bits:
-                        found |= self._changed_place(kind, path, by_id, {number: bits[number]})
-                errors = {**found, **errors}
+                        place |= self._changed_place(kind, path, by_id, {number: bits[number]})
+                errors = {**place, **errors}
             return errors
 
     def _changed_place(
@@ -245,10 +247,10 @@ class Files:
         if label.startswith("#"):
             return "user", label[1:]
         group = label.startswith("group:")
-        found = self._tree.group_id(label[len("group:") :]) if group else self._tree.user(label)
-        if found is None:
+        number = self._tree.group_id(label[len("group:") :]) if group else self._tree.user(label)
+        if number is None:
             raise Gone(f"there is no {label}")
-        return ("group" if group else "user"), found
+        return ("group" if group else "user"), number
 
 
 def _alike(steps: Iterable[Step]) -> Iterator[list[Step]]:

@@ -61,12 +61,14 @@ class Mark:
     def take(self, people: Mapping[str, int]) -> Mark:
         """With fewer bits; a user with none left is no longer here, and keeps what others gave them."""
         left = {user: Ours(mine.name, mine.bits & ~people.get(user, 0)) for user, mine in self.ours.items()}
-        gone = {user for user, mine in left.items() if not mine.bits}
-        theirs = {user: bits for user, bits in self.theirs.items() if user not in gone or user in self.ways}
+        emptied = {user for user, mine in left.items() if not mine.bits}
+        theirs = {
+            user: bits for user, bits in self.theirs.items() if user not in emptied or user in self.ways
+        }
         return replace(
             self,
-            ours={user: mine for user, mine in left.items() if user not in gone},
-            new=self.new - gone,
+            ours={user: mine for user, mine in left.items() if user not in emptied},
+            new=self.new - emptied,
             theirs=theirs,
         )
 

@@ -53,10 +53,10 @@ class Counted:
         if not node.other_names:
             for user, mine in mark.ours.items():
                 name = ("user", user)
-                here = node.access.has(name)
+                has_entry = node.access.has(name)
                 if node.handed_down is not None:
-                    here &= node.handed_down.has(name)
-                self.lacking[user] |= mine.bits & sense & ~here
+                    has_entry &= node.handed_down.has(name)
+                self.lacking[user] |= mine.bits & sense & ~has_entry
 
     def _add_list(self, acl: Acl, which: int, sense: int, mark: Mark, own: Mark) -> None:
         settled = mark.settled()
@@ -124,8 +124,8 @@ def _usual(places: Places, seen: Seen) -> Iterator[Place]:
         except BackendError as error:
             seen.troubles(error, (schema,))
             continue
-        found = (places.usual(schema, name) for name in sorted(folders))
-        yield from (place for place in found if place is not None)
+        places_ = (places.usual(schema, name) for name in sorted(folders))
+        yield from (place for place in places_ if place is not None)
 
 
 def _has_name(node: Node, seen: Seen) -> bool:
@@ -143,8 +143,8 @@ def _has_name(node: Node, seen: Seen) -> bool:
 
 def _elsewhere(places: Places, usual: Iterable[Place], folders: Iterable[tuple[str, ...]]) -> Iterator[Place]:
     """Folders that carry a mark of ours and are no object's."""
-    taken = {place.folder for place in usual} | places.used
-    yield from (places.of(ELSEWHERE, folder) for folder in sorted(folders) if folder not in taken)
+    used_folders = {place.folder for place in usual} | places.used
+    yield from (places.of(ELSEWHERE, folder) for folder in sorted(folders) if folder not in used_folders)
 
 
 def _see(places: Places, place: Place, seen: Seen) -> None:
@@ -188,8 +188,8 @@ def _rights(places: Places, place: Place, mark: Mark, counted: Counted, seen: Se
         ours = mark.bits(user)
         amiss = counted.lacking[user] | ~ours | (ours if user in mark.new or user in shut else 0)
         for bits, rights in ((counted.ours[user] | ours, seen.rights), (amiss, seen.amiss)):
-            there = bits & (counted.ours[user] | ours)
-            rights[user] |= {Right(place.kind, place.path, word) for word in words(there)}
+            bits_there = bits & (counted.ours[user] | ours)
+            rights[user] |= {Right(place.kind, place.path, word) for word in words(bits_there)}
     left_open = mark.ways.keys() - mark.ours.keys()
     for user in left_open - passing(places, place.folder) if left_open else ():
         right = Right(place.kind, place.path, "ENTER")
@@ -220,13 +220,13 @@ def _bypasses(tree: Tree, place: Place, top: Node, counted: Counted, seen: Seen)
         reached = bits if enters else top.access.group_has * (number == top.group)
         if reached and number != tree.everything:
             name, _ = tree.group(number)
-            what = powers.AS_OWNING_GROUP.english(rights=_told(reached))
+            what = powers.AS_OWNING_GROUP.english(rights=_bits_text(reached))
             seen.bypasses.add(Bypass(f"group:{name}", what, place.path))
     others = counted.others if top.access.other & ENTER else top.access.other
     if others:
-        what = powers.BY_OTHER_BITS.english(rights=_told(others))
+        what = powers.BY_OTHER_BITS.english(rights=_bits_text(others))
         seen.bypasses.add(Bypass("everybody", what, place.path))
 
 
-def _told(bits: int) -> str:
+def _bits_text(bits: int) -> str:
     return ", ".join(words(bits))

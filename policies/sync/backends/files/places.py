@@ -39,20 +39,20 @@ class Places:
 
     def __post_init__(self) -> None:
         self.placed: dict[tuple[str, ...], Path] = {}
-        taken: dict[Path, tuple[str, ...]] = {}
+        places_used: dict[Path, tuple[str, ...]] = {}
         for path, location in sorted(self.locations.items()):
-            said = f"{self.holds} {'.'.join(path)} lies in {location}"
+            message = f"{self.holds} {'.'.join(path)} lies in {location}"
             folder = self.tree.inside(location)
             if folder is None:
-                self.unknown.append(f"{said}, which is outside of the connected tree")
+                self.unknown.append(f"{message}, which is outside of the connected tree")
             elif len(folder) < 2:
-                self.unknown.append(f"{said}, which is the folder of a schema or of the whole catalog")
-            elif folder in taken:
-                self.unknown.append(f"{said}, where {'.'.join(taken[folder])} lies already")
+                self.unknown.append(f"{message}, which is the folder of a schema or of the whole catalog")
+            elif folder in places_used:
+                self.unknown.append(f"{message}, where {'.'.join(places_used[folder])} lies already")
             else:
-                taken[folder] = path
+                places_used[folder] = path
                 self.placed[path] = folder
-        self.used = frozenset(taken)
+        self.used = frozenset(places_used)
 
     def of(self, kind: str, path: tuple[str, ...]) -> Place:
         """The folder of an object.  Raises Rejected for a kind that no folder is, Gone for one without."""
@@ -88,11 +88,11 @@ class Places:
 
 def there(tree: Tree, places: Iterable[Place], gone: Collection[type[BackendError]] = (Gone,)) -> list[Place]:
     """Those whose folder exists."""
-    found = []
+    matching = []
     for place in places:
         try:
             with tree.top(place.folder):
-                found.append(place)
+                matching.append(place)
         except tuple(gone):
             continue
-    return found
+    return matching

@@ -84,8 +84,8 @@ class Writer:
             self._must_be_ours(self._name(step), step.role)
 
     def _must_be_ours(self, name: str, key: str) -> None:
-        there = self.client.role(name)
-        if there is None or there.key != key:
+        role_there = self.client.role(name)
+        if role_there is None or role_there.key != key:
             raise Rejected(f"a role {name} that is not ours is there already")
 
     def _give(self, step: Step) -> None:
@@ -97,10 +97,10 @@ class Writer:
     def _each_object(self, step: Step, verb: str) -> None:
         """The rights of a step object by object; what cannot be done on one does not keep it from others."""
         name, failed = self._name(step), []
-        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        names: dict[tuple[str, str], list[str]] = defaultdict(list)
         for right in step.rights:
-            found[right.kind, full_name(self.client.name, right)].append(right.right)
-        for (kind, object_), words in found.items():
+            names[right.kind, full_name(self.client.name, right)].append(right.right)
+        for (kind, object_), words in names.items():
             try:
                 self._change(name, kind, object_, words, verb)
             except Refused as refusal:
@@ -124,12 +124,12 @@ class Writer:
 
     def _drop(self, step: Step) -> None:
         name = self._name(step)
-        there = self.client.role(name)
-        if there is None:
+        role_there = self.client.role(name)
+        if role_there is None:
             return
         self._must_be_ours(name, step.role)
         held = self.client.roles_members(name)
-        if there.rights or held:
+        if role_there.rights or held:
             raise Rejected(f"{name} still holds rights or has members")
         self.client.delete("roles", name)
 
@@ -215,6 +215,6 @@ class Writer:
                 raise
 
     def _must_be_theirs(self, role: str) -> None:
-        there = self.client.role(role)
-        if there is not None and there.key is not None:
+        role_there = self.client.role(role)
+        if role_there is not None and role_there.key is not None:
             raise Rejected(f"the role {role} is ours")

@@ -40,8 +40,8 @@ def _findings(client: Client) -> Iterator[Finding]:
 
 
 def _version(client: Client) -> Finding:
-    found = client.rest.get("api", "version")
-    text = str(((found or {}).get("version") or {}).get("version", ""))
+    body = client.rest.get("api", "version")
+    text = str(((body or {}).get("version") or {}).get("version", ""))
     numbers = tuple(int(part) for part in text.split("-")[0].split(".")[:2] if part.isdecimal())
     if numbers and numbers < _OLDEST:
         return Finding(ok=False, text=f"Gravitino {text} has no access control over its API", blocks=True)

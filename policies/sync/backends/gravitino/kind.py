@@ -58,8 +58,8 @@ class Gravitino:
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The privilege itself where it may be given; () for what is administered here alone."""
-        known = PRIVILEGES.get(privilege)
-        return (privilege,) if known and kind in known.binds and privilege not in HERE else ()
+        names = PRIVILEGES.get(privilege)
+        return (privilege,) if names and kind in names.binds and privilege not in HERE else ()
 
     def source(self) -> Source:
         """The metalake, known by when and by whom it was made where the server has no number."""
@@ -124,13 +124,13 @@ def open(
         signing_in(at, network),
         network=network,
         accept="application/vnd.gravitino.v1+json",
-        explain=lambda body, plain: _said(body),
+        explain=lambda body, plain: _error_text(body),
     )
     client = Client(rest, at.path[0], Marks(realm, mark), peers, me=at.options.get("user") or at.user)
     return Gravitino(client, record, lambda: admitted(directory, native_groups=native), native_groups=native)
 
 
-def _said(body: object) -> str:
+def _error_text(body: object) -> str:
     return str(body.get("message", "")) if isinstance(body, dict) else ""
 
 

@@ -112,17 +112,17 @@ class Marks(Identity):
 
     def key(self, name: str, properties: Mapping[str, Any] | None) -> str | None:
         """The key of a role if it is ours: its property and its name both say so."""
-        return self.key_of(name, _said(properties))
+        return self.key_of(name, _mark_in(properties))
 
     def odd(self, name: str, properties: Mapping[str, Any] | None) -> bool:
         """Whether a role that is not ours looks as if it were."""
-        return self.suspicious(name, _said(properties))
+        return self.suspicious(name, _mark_in(properties))
 
     def could_be(self, name: str) -> bool:
         """Whether a role of that name is worth reading to learn whether it is ours."""
         return re.fullmatch(re.escape(self.prefix) + "[0-9a-f]{12}", name) is not None
 
 
-def _said(properties: Mapping[str, Any] | None) -> str | None:
-    found = (properties or {}).get(MARK)
-    return found if isinstance(found, str) else None
+def _mark_in(properties: Mapping[str, Any] | None) -> str | None:
+    mark = (properties or {}).get(MARK)
+    return mark if isinstance(mark, str) else None

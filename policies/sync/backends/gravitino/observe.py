@@ -60,8 +60,8 @@ class Client:
 
     def get(self, *names: str, **query: str) -> Any:
         """The object that answers below the metalake.  Raises BackendError."""
-        found = self.rest.get(*self._root, *names, **query)
-        return found if isinstance(found, dict) else {}
+        body = self.rest.get(*self._root, *names, **query)
+        return body if isinstance(body, dict) else {}
 
     def put(self, *names: str, body: Any) -> None:
         self.rest.call("PUT", *self._root, *names, body=body)
@@ -78,54 +78,54 @@ class Client:
         if self._me:
             return self._me
         try:
-            found = self.rest.get("api", "authn", "me")
+            body = self.rest.get("api", "authn", "me")
         except Refused:
             return ""
-        return str(found.get("principal", "")) if isinstance(found, dict) else ""
+        return str(body.get("principal", "")) if isinstance(body, dict) else ""
 
     def owner(self, kind: str, name: str) -> str:
         """Who owns an object, "" when nobody does or it is gone."""
         try:
-            found = self.get("owners", kind, name).get("owner")
+            body = self.get("owners", kind, name).get("owner")
         except Refused as refusal:
             if refusal.status == 404:
                 return ""
             raise
-        if not isinstance(found, dict):
+        if not isinstance(body, dict):
             return ""
-        plain = str(found.get("name", ""))
-        return group(plain) if str(found.get("type", "")).lower() == "group" else user(plain)
+        plain = str(body.get("name", ""))
+        return group(plain) if str(body.get("type", "")).lower() == "group" else user(plain)
 
     def role(self, name: str) -> Role | None:
         """A role with what it holds; None when it is not there."""
         try:
-            found = self.get("roles", name).get("role") or {}
+            body = self.get("roles", name).get("role") or {}
         except Refused as refusal:
             if refusal.status == 404:
                 return None
             raise
-        properties = found.get("properties")
+        properties = body.get("properties")
         key = self.marks.key(name, properties)
         return Role(
             name,
             key,
-            rights_of(found.get("securableObjects") or ()),
+            rights_of(body.get("securableObjects") or ()),
             odd=key is None and self.marks.odd(name, properties),
         )
 
     def person(self, person: Person) -> frozenset[str] | None:
         """The roles that a user or group holds; None when there is no such."""
         try:
-            found = self.get(f"{person.kind}s", person.name).get(person.kind) or {}
+            body = self.get(f"{person.kind}s", person.name).get(person.kind) or {}
         except Refused as refusal:
             if refusal.status == 404:
                 return None
             raise
-        return frozenset(found.get("roles") or ())
+        return frozenset(body.get("roles") or ())
 
     def people(self) -> dict[str, frozenset[str]]:
         """Every user and group with the roles it holds."""
-        found: dict[str, frozenset[str]] = {}
+        groups: dict[str, frozenset[str]] = {}
         for kind, named in (("user", user), ("group", group)):
             try:
                 rows = self.get(f"{kind}s", details="true").get(f"{kind}s") or ()
@@ -133,8 +133,8 @@ class Client:
                 if refusal.status == 405:
                     raise Misconfigured(f"{self.rest.at.place}: {SWITCHED_OFF}") from None
                 raise
-            found |= {named(str(row["name"])): frozenset(row.get("roles") or ()) for row in rows}
-        return found
+            groups |= {named(str(row["name"])): frozenset(row.get("roles") or ()) for row in rows}
+        return groups
 
     def roles_members(self, role: str) -> set[str]:
         """Who holds a role now."""
@@ -143,12 +143,12 @@ class Client:
     def roles(self, people: Mapping[str, frozenset[str]]) -> list[Role]:
         """Every role with what it holds and who holds it."""
         names = self.get("roles").get("names") or ()
-        found = {role.name: role for name in names if (role := self.role(str(name))) is not None}
+        roles = {role.name: role for name in names if (role := self.role(str(name))) is not None}
         for person, held in people.items():
             for name in held:
-                if name in found:
-                    found[name].members.add(person)
-        return list(found.values())
+                if name in roles:
+                    roles[name].members.add(person)
+        return list(roles.values())
 
 
 @dataclass
@@ -285,21 +285,21 @@ def observe(client: Client, record: Record, admits: frozenset[str]) -> Observati
 
 def _blind(client: Client, owner: str) -> str:
     who = client.me or "the account of this console"
-    told = f"it belongs to {owner}" if owner else "it belongs to nobody"
-    return f"{who} does not own the metalake {client.name} ({told}) and may not see all of it"
+    text = f"it belongs to {owner}" if owner else "it belongs to nobody"
+    return f"{who} does not own the metalake {client.name} ({text}) and may not see all of it"
 
 
 def _owners(client: Client, seen: Objects) -> dict[Fact, FoundObject]:
-    found = {}
+    owners = {}
     for object_ in seen.found:
         if holder := client.owner(object_.kind, ".".join(object_.path)):
-            found[Fact(holder, Right(object_.kind, object_.path, OWNER))] = object_
-    return found
+            owners[Fact(holder, Right(object_.kind, object_.path, OWNER))] = object_
+    return owners
 
 
-def _with_owners(found: list[FoundObject], owners: Mapping[Fact, FoundObject]) -> Iterator[FoundObject]:
+def _with_owners(objects: list[FoundObject], owners: Mapping[Fact, FoundObject]) -> Iterator[FoundObject]:
     holders = {(object_.kind, object_.path): fact.holder for fact, object_ in owners.items()}
-    yield from (replace(object_, owner=holders.get((object_.kind, object_.path), "")) for object_ in found)
+    yield from (replace(object_, owner=holders.get((object_.kind, object_.path), "")) for object_ in objects)
 
 
 def _owned(facts: Iterator[Fact]) -> dict[str, frozenset[Right]]:

@@ -15,8 +15,8 @@ def metalake(client: Client) -> Source:
     at = source_at(client.rest, f"metalake {client.name}")
     if at.key.startswith("lakewarden "):
         return at
-    found = client.get().get("metalake") or {}
-    audit = found.get("audit") if isinstance(found, dict) else None
+    body = client.get().get("metalake") or {}
+    audit = body.get("audit") if isinstance(body, dict) else None
     if isinstance(audit, dict) and audit.get("createTime"):
         return Source(f"metalake {client.name} made {audit['createTime']} by {audit.get('creator', '')}")
     return at

@@ -34,10 +34,10 @@ def admitted(directory: Directory, *, native_groups: bool) -> list[str]:
 
 def _members(directory: Directory, *, native_groups: bool) -> list[Holder]:
     """Who gets roles over there: people, and with equal groups on both sides the groups themselves."""
-    found = directory.admitted(*PEOPLE, *(("group",) if native_groups else ()))
+    people = directory.admitted(*PEOPLE, *(("group",) if native_groups else ()))
     # a person and a service of one name cannot be told apart over there, so neither gets anything
-    names = Counter(map(_name_there, found))
-    return [holder for holder in found if names[_name_there(holder)] == 1]
+    names = Counter(map(_name_there, people))
+    return [holder for holder in people if names[_name_there(holder)] == 1]
 
 
 def _name_there(holder: Holder) -> str:
@@ -46,10 +46,10 @@ def _name_there(holder: Holder) -> str:
 
 def wanted(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """The roles, memberships and owners of a realm, and the objects that are not there."""
-    there = {(found.kind, found.path) for found in seen.objects}
+    keys_seen = {(item.kind, item.path) for item in seen.objects}
     present, absent = {}, []
     for target in decisions.targets:
-        if (target.kind, target.path) in there:
+        if (target.kind, target.path) in keys_seen:
             present[target.id] = target
         else:
             absent.append(".".join(target.path))
@@ -114,15 +114,15 @@ class _Mirror:
     def _owned(self) -> dict[str, set[Right]]:
         """What has an owner here; the metalake itself belongs to this console's account over there."""
         ids = [id_ for id_, target in self.targets.items() if target.kind != METALAKE]
-        found: dict[str, set[Right]] = defaultdict(set)
-        known = {holder.pk for holder in self.holders}
+        rights: dict[str, set[Right]] = defaultdict(set)
+        holder_ids = {holder.pk for holder in self.holders}
         for id_, owner in self.decisions.owners_of(ids):
             target = self.targets[id_]
-            if owner.pk in known:
-                found[_name_there(owner)].add(Right(target.kind, target.path, OWNER))
+            if owner.pk in holder_ids:
+                rights[_name_there(owner)].add(Right(target.kind, target.path, OWNER))
             elif owner.kind == "group":
                 self.inexpressible.append(f"{'.'.join(target.path)} belongs to the group {owner.name}")
-        return found
+        return rights
 
     def _holds(self, window: Window) -> bool:
         return contains(window, self.decisions.now.timestamp())

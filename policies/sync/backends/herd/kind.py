@@ -73,21 +73,21 @@ class HerdWire:
 
     def give(self, holder: str, rights: Sequence[Right]) -> None:
         for (code,), words in _by_namespace(rights).items():
-            there = self._entry(holder, code)
-            if not there:
+            entry = self._entry(holder, code)
+            if not entry:
                 key = {"userId": holder, "namespace": code}
                 body = {"userNamespaceAuthorizationKey": key, "namespacePermissions": sorted(words)}
                 self._call("POST", _ENTRIES, body=body)
-            elif not words <= there:
-                self._replace(holder, code, there | words)
+            elif not words <= entry:
+                self._replace(holder, code, entry | words)
 
     def take(self, holder: str, rights: Sequence[Right]) -> None:
         for (code,), words in _by_namespace(rights).items():
-            there = self._entry(holder, code)
-            if there - words:
-                if there & words:
-                    self._replace(holder, code, there - words)
-            elif there:
+            entry = self._entry(holder, code)
+            if entry - words:
+                if entry & words:
+                    self._replace(holder, code, entry - words)
+            elif entry:
                 self._call("DELETE", *self._path(holder, code))
 
     def leave(self, holder: str, role: str) -> None:
@@ -146,18 +146,18 @@ class HerdWire:
         return _ENTRIES, "userIds", holder, "namespaces", code
 
     def _get(self, *names: str) -> dict[str, Any]:
-        found = self.rest.get(*self._base, *names)
-        return found if isinstance(found, dict) else {}
+        body = self.rest.get(*self._base, *names)
+        return body if isinstance(body, dict) else {}
 
     def _call(self, method: str, *names: str, body: Any = None) -> None:
         self.rest.call(method, *self._base, *names, body=body)
 
 
 def _by_namespace(rights: Iterable[Right]) -> dict[tuple[str, ...], frozenset[str]]:
-    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    by_path: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for right in rights:
-        found[right.path].add(right.right)
-    return {path: frozenset(words) for path, words in found.items()}
+        by_path[right.path].add(right.right)
+    return {path: frozenset(words) for path, words in by_path.items()}
 
 
 def address(url: str) -> Address:

@@ -229,10 +229,10 @@ def _holder(session: Session, label: str) -> Account | None:
     if session.rows(session.dialect.roles, (label,)):
         return label, ""
     hosts = session.rows(session.dialect.hosts, (label,))
-    found = [(label, str(row["host"])) for row in hosts if len(hosts) == 1]
+    accounts = [(label, str(row["host"])) for row in hosts if len(hosts) == 1]
     user, at, host = label.rpartition("@")
     if at and host in {row["host"] for row in session.rows(session.dialect.hosts, (user,))}:
-        found.append((user, host))
-    if len(found) > 1:
-        raise Rejected(f"{label} may be {' or '.join(map(session.account, found))}: take it there")
-    return found[0] if found else None
+        accounts.append((user, host))
+    if len(accounts) > 1:
+        raise Rejected(f"{label} may be {' or '.join(map(session.account, accounts))}: take it there")
+    return accounts[0] if accounts else None

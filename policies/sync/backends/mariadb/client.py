@@ -48,12 +48,12 @@ class Address:
         """Raises Misconfigured, without the URL in its words: the password stands in it."""
         try:
             parts = urlsplit(url)
-            asked = parse_qs(parts.query, strict_parsing=bool(parts.query))
+            options = parse_qs(parts.query, strict_parsing=bool(parts.query))
             port = parts.port or 3306
         except ValueError:
             raise _no_url() from None
-        sockets = asked.pop("unix_socket", [""])
-        if parts.scheme not in ("mariadb", "mysql") or asked or not (parts.hostname or sockets[0]):
+        sockets = options.pop("unix_socket", [""])
+        if parts.scheme not in ("mariadb", "mysql") or options or not (parts.hostname or sockets[0]):
             raise _no_url()
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         return cls(user, password, parts.hostname or "localhost", port, sockets[0])
@@ -102,8 +102,8 @@ class Session:
             raise Transient("another worker is at it")
         try:
             if self.dialect.keys:
-                known = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
-                self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, known)  # type: ignore[call-arg]
+                marks = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
+                self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, marks)  # type: ignore[call-arg]
             yield
         finally:
             if self._connection is not None and self._connection.open:

@@ -43,8 +43,8 @@ def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
 def parts(url: str) -> dict[str, str]:
     """What the driver reads in a URL.  Raises Misconfigured."""
     at = Address.read(url)
-    found = {"port": str(at.port), "dbname": "", "user": at.user, "password": at.password}
-    return {**found, "host": "/", "socket": at.socket} if at.socket else {**found, "host": at.host}
+    values = {"port": str(at.port), "dbname": "", "user": at.user, "password": at.password}
+    return {**values, "host": "/", "socket": at.socket} if at.socket else {**values, "host": at.host}
 
 
 KIND = Kind(
@@ -71,8 +71,8 @@ class MariaDB:
 
     def source(self) -> Source:
         """The server: MySQL numbers itself; MariaDB is the one of this machine, port and data folder."""
-        told = self._session.rows(self._session.dialect.source)[0]
-        return Source(f"{self._session.dialect.scheme} {' '.join(str(told[name]) for name in sorted(told))}")
+        row = self._session.rows(self._session.dialect.source)[0]
+        return Source(f"{self._session.dialect.scheme} {' '.join(str(row[name]) for name in sorted(row))}")
 
     def observe(self) -> Observation:
         """One look, while no worker of ours is at it.  Raises errors of `lakewarden.backends.errors`."""
@@ -105,9 +105,9 @@ class MariaDB:
         text = str(server["version"])
         number = tuple(int(part) for part in text.split("-")[0].split(".")[:2])
         dialect = self._session.dialect
-        known = dialect.known(text, number)
+        is_known = dialect.known(text, number)
         yield Finding(
-            ok=known, text=f"the server is {text}; {dialect.oldest} or newer is known", blocks=not known
+            ok=is_known, text=f"the server is {text}; {dialect.oldest} or newer is known", blocks=not is_known
         )
         if server["shut"]:
             yield Finding(ok=False, text="the server is read only", blocks=True)

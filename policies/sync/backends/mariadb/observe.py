@@ -102,11 +102,11 @@ class Reader:
     @cached_property
     def people(self) -> dict[str, list[str]]:
         """Who can sign in: the hosts of each name."""
-        found: dict[str, list[str]] = defaultdict(list)
+        people: dict[str, list[str]] = defaultdict(list)
         for (user, host), about in sorted(self.about.items()):
             if not about.get("is_role") and user not in NOBODY and user != self.me:
-                found[user].append(host)
-        return dict(found)
+                people[user].append(host)
+        return dict(people)
 
     @cached_property
     def managed(self) -> dict[str, str]:
@@ -187,12 +187,12 @@ def _hidden(reader: Reader, roles: Mapping[str, Iterable[Right]]) -> list[str]:
 
     A server does not show an account what it has no right on, and that must not pass for dropped.
     """
-    there = {database for database, _ in reader.numbers} - {*reader.schemata}
+    existing_databases = {database for database, _ in reader.numbers} - {*reader.schemata}
     unseen: frozenset[tuple[str, ...]] = frozenset(reader.numbers.keys() - reader.kinds.keys())
     named = {right.path for rights in roles.values() for right in rights if right.path}
-    hidden = (named & unseen) | {path[:1] for path in named if path[0] in there}
-    said = "is there, and the account cannot see it: give it its rights there again"
-    return [f"{'.'.join(path)} {said}" for path in sorted(hidden)]
+    hidden = (named & unseen) | {path[:1] for path in named if path[0] in existing_databases}
+    text = "is there, and the account cannot see it: give it its rights there again"
+    return [f"{'.'.join(path)} {text}" for path in sorted(hidden)]
 
 
 def _order(foreign: Foreign) -> tuple[Right, str, str]:
@@ -238,7 +238,7 @@ def _rights(reader: Reader) -> tuple[dict[str, frozenset[Right]], list[Foreign],
 
 def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     """Who is in each of our roles through their own role; amiss where that is not wholly their default."""
-    found: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
+    members: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
     amiss: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
     attached = _attached(reader)
     for row in reader.mapped:
@@ -247,31 +247,31 @@ def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, froze
             continue
         person = reader.wrappers.get(row["user"]) if not row["host"] else None
         if person is not None:
-            found[key].add(person)
+            members[key].add(person)
             if person not in attached:
                 amiss[key].add(person)
         elif row["host"] and row["user"] in reader.people:
             # not by us, or left by a switch that died: the person may take it up, so it counts
-            found[key].add(row["user"])
+            members[key].add(row["user"])
             amiss[key].add(row["user"])
-    known = set(reader.people)
+    names = set(reader.people)
     return (
-        {key: frozenset(people & known) for key, people in found.items()},
-        {key: frozenset(people & known) for key, people in amiss.items()},
+        {key: frozenset(people & names) for key, people in members.items()},
+        {key: frozenset(people & names) for key, people in amiss.items()},
     )
 
 
 def _attached(reader: Reader) -> set[str]:
     """Those whose every account has the person's own role, and has it by default."""
     has = {(row["user"], row["host"], row["role"]) for row in reader.mapped}
-    found = set()
+    attached = set()
     for wrapper, person in reader.wrappers.items():
         hosts = reader.people.get(person, [])
         defaults = [reader.about[person, host].get("default_roles") or () for host in hosts]
         chosen = all(wrapper in roles for roles in defaults)
         if hosts and chosen and all((person, host, wrapper) in has for host in hosts):
-            found.add(person)
-    return found
+            attached.add(person)
+    return attached
 
 
 def _foreign_members(reader: Reader) -> Iterator[Foreign]:

@@ -41,8 +41,8 @@ class Named(Identity):
 
 def _make(name: str, key: str) -> str:
     """In one statement, so that no role of ours is ever without its mark."""
-    said = json.dumps({ATTRIBUTE: key}).replace("\\", "\\\\").replace("'", "''")
-    return f"CREATE USER IF NOT EXISTS {quoted(name)} ACCOUNT LOCK ATTRIBUTE '{said}'"
+    attribute = json.dumps({ATTRIBUTE: key}).replace("\\", "\\\\").replace("'", "''")
+    return f"CREATE USER IF NOT EXISTS {quoted(name)} ACCOUNT LOCK ATTRIBUTE '{attribute}'"
 
 
 def _default(account: str, roles: Sequence[str]) -> str:

@@ -20,30 +20,30 @@ _SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN: may keep marks where nobody else can writ
 def check(tree: PosixTree) -> Iterator[Finding]:
     """Findings in words; those that block come with what to do about it."""
     try:
-        found = os.stat(tree.root)
+        status = os.stat(tree.root)
     except OSError as error:
         yield Finding(
             ok=False, text=f"{tree.root} cannot be read: {os.strerror(error.errno or 0)}", blocks=True
         )
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         yield Finding(ok=False, text=f"{tree.root} is no folder", blocks=True)
         return
     yield Finding(ok=True, text=f"{tree.root} is there, seen as {_name(os.geteuid())}")
-    yield from _power(tree, found)
+    yield from _power(tree, status)
     yield from _keeps(tree)
     yield from _marks(tree)
     yield from _way(tree)
-    if found.st_mode & stat.S_IXOTH:
+    if status.st_mode & stat.S_IXOTH:
         text = f"everybody may enter {tree.root}, so USE_CATALOG keeps nobody out: chmod o-rwx"
         yield Finding(ok=False, text=text)
 
 
-def _power(tree: PosixTree, found: os.stat_result) -> Iterator[Finding]:
+def _power(tree: PosixTree, status: os.stat_result) -> Iterator[Finding]:
     who = _name(os.geteuid())
     if os.geteuid() == 0 or _capabilities() & _FOWNER:
         yield Finding(ok=True, text=f"{who} may change access lists of everything in it")
-    elif found.st_uid == os.geteuid():
+    elif status.st_uid == os.geteuid():
         text = (
             f"{who} owns the tree but is not root: what others own in it, such as files that people wrote, "
             "keeps the access list it has; run the workers as root or with CAP_FOWNER and CAP_DAC_READ_SEARCH"
@@ -52,7 +52,7 @@ def _power(tree: PosixTree, found: os.stat_result) -> Iterator[Finding]:
     else:
         text = (
             f"{who} neither owns {tree.root} nor is root: run the workers as its owner "
-            f"({_name(found.st_uid)}), as root, or with CAP_FOWNER and CAP_DAC_READ_SEARCH"
+            f"({_name(status.st_uid)}), as root, or with CAP_FOWNER and CAP_DAC_READ_SEARCH"
         )
         yield Finding(ok=False, text=text, blocks=True)
 

@@ -46,11 +46,11 @@ def _read(url: str) -> tuple[str, str]:
         parts = urlsplit(url)
     except ValueError:
         raise Misconfigured("the URL must look like posix:///folder") from None
-    root, asked = unquote(parts.path), dict(parse_qsl(parts.query, keep_blank_values=True))
+    root, options = unquote(parts.path), dict(parse_qsl(parts.query, keep_blank_values=True))
     if parts.scheme != "posix" or parts.netloc or parts.fragment or not root.startswith("/") or "\0" in root:
         raise Misconfigured("the URL must look like posix:///folder")
-    holds = files.HOLDS.get(asked.pop("holds", "filesets"))
-    if holds is None or asked:
+    holds = files.HOLDS.get(options.pop("holds", "filesets"))
+    if holds is None or options:
         raise Misconfigured("after the folder only ?holds=filesets or ?holds=tables may stand")
     return root, holds
 

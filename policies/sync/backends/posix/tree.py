@@ -39,7 +39,7 @@ _WHY: dict[type[BackendError], tuple[int, ...]] = {
 }
 
 
-def told(error: OSError) -> BackendError:
+def backend_error(error: OSError) -> BackendError:
     """The error by what to do next, in the system's words."""
     text = os.strerror(error.errno) if error.errno else str(error)
     if error.errno in (errno.ENOSPC, errno.E2BIG, errno.ERANGE):
@@ -56,7 +56,7 @@ def telling() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise told(error) from error
+        raise backend_error(error) from error
 
 
 class PosixTree:
@@ -102,23 +102,23 @@ class PosixTree:
     def top(self, path: Path) -> Iterator[Node]:
         """A folder by its path, each step of it no link and no other file system."""
         with telling():
-            here = os.open(self.root, _FOLDER)
+            handle = os.open(self.root, _FOLDER)
         try:
-            device, mounts = os.fstat(here).st_dev, self._mounts()
+            device, mounts = os.fstat(handle).st_dev, self._mounts()
             for length, name in enumerate(path, 1):
                 if not name or name in (".", "..") or "/" in name or "\0" in name:
                     raise Gone("there is no such folder")
                 with telling():
-                    below = os.open(name, _FOLDER, dir_fd=here)
-                os.close(here)
-                here = below
-                if os.fstat(here).st_dev != device or path[:length] in mounts:
+                    below = os.open(name, _FOLDER, dir_fd=handle)
+                os.close(handle)
+                handle = below
+                if os.fstat(handle).st_dev != device or path[:length] in mounts:
                     raise Rejected("it lies on another file system, mounted inside of the tree")
             with telling():
-                node = _node(path, here, os.fstat(here))
+                node = _node(path, handle, os.fstat(handle))
             yield node
         finally:
-            os.close(here)
+            os.close(handle)
 
     def id_of(self, node: Node) -> str:
         """Its number and the moment it was made, as a number is used again as soon as it is free.
@@ -153,13 +153,13 @@ class PosixTree:
 
     def _mounts(self) -> frozenset[Path]:
         """Where other file systems, or others' folders, are mounted inside of the tree."""
-        found = set()
+        mounts = set()
         with telling(), open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
             for line in lines:
                 place = _plain(line.split(" ")[4])
                 if place.startswith(self.root.rstrip("/") + "/"):
-                    found.add(tuple(place[len(self.root.rstrip("/")) + 1 :].split("/")))
-        return frozenset(found)
+                    mounts.add(tuple(place[len(self.root.rstrip("/")) + 1 :].split("/")))
+        return frozenset(mounts)
 
     # lists and marks
 
@@ -209,10 +209,10 @@ class PosixTree:
 
     def group(self, group: str) -> tuple[str, frozenset[str]]:
         try:
-            found = grp.getgrgid(int(group))
+            entry = grp.getgrgid(int(group))
         except (KeyError, ValueError, OverflowError):
             return f"#{group}", frozenset()
-        return found.gr_name, frozenset(found.gr_mem)
+        return entry.gr_name, frozenset(entry.gr_mem)
 
     def group_id(self, name: str) -> str | None:
         return name[1:] if name.startswith("#") else _number(lambda: grp.getgrnam(name).gr_gid)
@@ -243,14 +243,14 @@ class _Walk:
         try:
             entries = os.scandir(folder)
         except OSError as error:
-            self.troubles(told(error), path)
+            self.troubles(backend_error(error), path)
             return
         with entries:
             while True:
                 try:
                     entry = next(entries, None)
                 except OSError as error:
-                    self.troubles(told(error), path)
+                    self.troubles(backend_error(error), path)
                     return
                 if entry is None:
                     return
@@ -265,7 +265,7 @@ class _Walk:
                 handle = f"/proc/self/fd/{folder}/{entry.name}"
                 yield _node(path, handle, os.lstat(handle))
         except OSError as error:
-            self.troubles(told(error), path)
+            self.troubles(backend_error(error), path)
 
     def _folder(self, name: str, above: int, path: Path, depth: int) -> Iterator[Node]:
         if path in self.skip:
@@ -278,29 +278,29 @@ class _Walk:
             return
         folder = os.open(name, _FOLDER, dir_fd=above)
         try:
-            found = os.fstat(folder)
-            if found.st_dev != self.device:
+            status = os.fstat(folder)
+            if status.st_dev != self.device:
                 self.troubles.leave_out(f"{'/'.join(path)} is another file system: left as it is")
                 return
-            yield _node(path, folder, found)
+            yield _node(path, folder, status)
             yield from self.through(folder, path, depth + 1)
         finally:
             os.close(folder)
 
 
-def _node(path: Path, handle: Any, found: os.stat_result) -> Node:
-    folder = stat.S_ISDIR(found.st_mode)
+def _node(path: Path, handle: Any, status: os.stat_result) -> Node:
+    folder = stat.S_ISDIR(status.st_mode)
     access = _attribute(handle, ACCESS)
     down = _attribute(handle, HANDED_DOWN) if folder else None
     return Node(
         path,
         folder,
-        owner=str(found.st_uid),
-        group=str(found.st_gid),
-        access=unpacked(access) if access else _plain_acl(stat.S_IMODE(found.st_mode)),
+        owner=str(status.st_uid),
+        group=str(status.st_gid),
+        access=unpacked(access) if access else _plain_acl(stat.S_IMODE(status.st_mode)),
         handed_down=unpacked(down) if down else None,
-        shape=(access, down, found.st_mode, found.st_uid, found.st_gid, found.st_nlink > 1),
-        other_names=not folder and found.st_nlink > 1,
+        shape=(access, down, status.st_mode, status.st_uid, status.st_gid, status.st_nlink > 1),
+        other_names=not folder and status.st_nlink > 1,
         handle=handle,
     )
 
@@ -386,13 +386,13 @@ def folder_source(path: str) -> Source:
     numbers = []
     for folder in (root, *root.parents):
         with telling():
-            here = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            found, born = os.fstat(here), _born(here)
+            status, born = os.fstat(handle), _born(handle)
         finally:
-            os.close(here)
+            os.close(handle)
         # the number of a device may be another after the next start
-        numbers.append(f"folder {found.st_ino}" + (f" born {born:x}" if born else f" on {found.st_dev}"))
+        numbers.append(f"folder {status.st_ino}" + (f" born {born:x}" if born else f" on {status.st_dev}"))
     return Source(numbers[0], tuple(numbers[1:]))
 
 

@@ -13,8 +13,8 @@ from policies.sync.backends.shared import powers
 def bypasses(reader: Reader) -> Iterator[Bypass]:
     """The people with such power, by name; roles that nobody can sign in as have none."""
     powerful = _Powerful(reader)
-    found = [*powerful.superusers(), *powerful.predefined(), *powerful.attributes(), *powerful.owners()]
-    yield from sorted(found, key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what))
+    bypasses_ = [*powerful.superusers(), *powerful.predefined(), *powerful.attributes(), *powerful.owners()]
+    yield from sorted(bypasses_, key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what))
 
 
 class _Powerful:

@@ -47,8 +47,8 @@ def _on_columns(tx: Transaction, right: Right, step: Step) -> list[Any]:
         return []
     word = right.right.partition(" ")[0]
     schema, table = right.path
-    asked = {"schema": schema, "table": table, "word": word, "holder": step.person, "grantor": step.grantor}
-    return tx.rows(catalog.GIVEN_ON_COLUMNS, asked)
+    values = {"schema": schema, "table": table, "word": word, "holder": step.person, "grantor": step.grantor}
+    return tx.rows(catalog.GIVEN_ON_COLUMNS, values)
 
 
 def _given_on(column: Any, right: Right, name: sql.Identifier, step: Step) -> sql.Composed:

@@ -64,12 +64,12 @@ def parts(url: str) -> dict[str, str]:
     if not url.startswith(_SCHEMES):
         raise _no_url()
     try:
-        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        values = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except (ProgrammingError, UnicodeError):
         raise _no_url() from None
-    if not all(map(_is_port, filter(None, found.get("port", "").split(",")))):
+    if not all(map(_is_port, filter(None, values.get("port", "").split(",")))):
         raise _no_url()
-    return found
+    return values
 
 
 def _is_port(text: str) -> bool:
@@ -133,9 +133,9 @@ class PostgreSQL:
 
     def source(self) -> Source:
         """The numbers of the cluster and of the database in it; from now on each connection leads there."""
-        found = self._session.read(source)
-        self._session.expects(source, found)
-        return found
+        row = self._session.read(source)
+        self._session.expects(source, row)
+        return row
 
     def observe(self) -> Observation:
         """One consistent reader.  Raises errors of `lakewarden.backends.errors`."""

@@ -36,22 +36,29 @@ class Identity:
 
     def comment(self, key: str, label: str) -> str:
         """The mark on a role, with what it is for in words."""
-        said = {"by": _BY, "realm": self.realm, "backend": self.mark, "key": key, "v": 1, "for": label[:200]}
-        return json.dumps(said)
+        values = {
+            "by": _BY,
+            "realm": self.realm,
+            "backend": self.mark,
+            "key": key,
+            "v": 1,
+            "for": label[:200],
+        }
+        return json.dumps(values)
 
     def key_of(self, name: str, comment: str | None) -> str | None:
         """The key of a role if it is ours: comment, realm, mark and name all say so."""
-        said = _read(comment)
-        if (said.get("by"), said.get("realm"), said.get("backend")) != (_BY, self.realm, self.mark):
+        values = _read(comment)
+        if (values.get("by"), values.get("realm"), values.get("backend")) != (_BY, self.realm, self.mark):
             return None
-        key = said.get("key")
+        key = values.get("key")
         return key if isinstance(key, str) and self.role_name(key) == name else None
 
     def suspicious(self, name: str, comment: str | None) -> bool:
         """Whether a role that is not ours looks as if it were; roles of our other catalogs do not."""
-        said = _read(comment)
-        if said.get("by") == _BY:
-            return (said.get("realm"), said.get("backend")) == (self.realm, self.mark)
+        values = _read(comment)
+        if values.get("by") == _BY:
+            return (values.get("realm"), values.get("backend")) == (self.realm, self.mark)
         return re.fullmatch(re.escape(self.prefix) + "[0-9a-f]{12}", name) is not None
 
     def _digest(self, *parts: str) -> bytes:
@@ -60,7 +67,7 @@ class Identity:
 
 def _read(comment: str | None) -> dict[str, object]:
     try:
-        said = json.loads(comment or "")
+        values = json.loads(comment or "")
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return values if isinstance(values, dict) else {}

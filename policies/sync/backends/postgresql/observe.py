@@ -31,8 +31,8 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
     if reader.version >= 16:
         givers |= {row.grantor for row in reader.memberships} - {BOOTSTRAP}
     owners = {place.owner for place in reader.places.values()}
-    known = (reader.roles[oid] for oid in givers | owners if oid in reader.roles)
-    barred = frozenset(row.name for row in known if not row.usable)
+    granters = (reader.roles[oid] for oid in givers | owners if oid in reader.roles)
+    barred = frozenset(row.name for row in granters if not row.usable)
     return Observation(
         # a standby lags behind: what it does not show may be there
         complete=not reader.server.standby,
@@ -41,7 +41,7 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
         people=_people(reader),
         roles=roles,
         members=members,
-        foreign=tuple(sorted(_foreign(reader), key=lambda found: (found.right, found.holder, found.grantor))),
+        foreign=tuple(sorted(_foreign(reader), key=lambda right: (right.right, right.holder, right.grantor))),
         bypasses=(*public_rights(reader), *bypasses(reader)),
         unknown=(*reader.unknown, *_awake(reader), *crowded(reader)),
         amiss_rights=amiss_rights,
@@ -133,20 +133,20 @@ def _people(reader: Reader) -> frozenset[str]:
 
 def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     """The people in our roles, and those of them whose membership does more, or less, than inherit."""
-    found: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
+    members: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
     amiss: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
     for row in reader.memberships:
         if reader.our_membership(row):
-            found[reader.managed[row.role]].add(reader.name(row.member))
+            members[reader.managed[row.role]].add(reader.name(row.member))
             if row.admin or row.sets or not row.inherits:
                 amiss[reader.managed[row.role]].add(reader.name(row.member))
-    return _frozen(found), _frozen(amiss)
+    return _frozen(members), _frozen(amiss)
 
 
 def _foreign(reader: Reader) -> Iterator[Foreign]:
     for place, right, entry in reader.granted:
-        known = place.kind != "sequence" or entry.grantee in reader.managed
-        if entry.grantee != PUBLIC and known and not reader.ours(place, entry):
+        is_managed = place.kind != "sequence" or entry.grantee in reader.managed
+        if entry.grantee != PUBLIC and is_managed and not reader.ours(place, entry):
             yield Foreign(right, reader.name(entry.grantee), reader.name(entry.grantor))
     for row in reader.memberships:
         touches_ours = row.role in reader.managed or row.member in reader.managed
@@ -166,7 +166,7 @@ def _foreign(reader: Reader) -> Iterator[Foreign]:
 def public_rights(reader: Reader) -> Iterator[Bypass]:
     """What everybody has."""
     granted = [(right, entry) for _, right, entry in reader.granted if entry.grantee == PUBLIC]
-    for right, _ in sorted(granted, key=lambda found: found[0]):
+    for right, _ in sorted(granted, key=lambda granted_right: granted_right[0]):
         if right.kind != "sequence":
             yield Bypass("PUBLIC", right.right, right.path)
 

@@ -106,16 +106,16 @@ def _located(tx: Transaction, session: Session, step: Step) -> tuple[list[_Targe
 def _owners(
     tx: Transaction, wanted: Iterable[tuple[ObjectKind, tuple[str, ...]]]
 ) -> dict[tuple[ObjectKind, tuple[str, ...]], str]:
-    found: dict[tuple[ObjectKind, tuple[str, ...]], str] = {}
+    owners: dict[tuple[ObjectKind, tuple[str, ...]], str] = {}
     schemas = [path[0] for kind, path in wanted if kind == "schema" and len(path) == 1]
     for row in tx.rows(catalog.LOCATED, {**_relations(wanted), "schemas": schemas}):
         if row.place == "database":
-            found["catalog", ()] = row.owner
+            owners["catalog", ()] = row.owner
         elif row.place == "schema":
-            found["schema", (row.schema,)] = row.owner
+            owners["schema", (row.schema,)] = row.owner
         elif row.place in KINDS:
-            found[KINDS[row.place], (row.schema, row.name)] = row.owner
-    return found
+            owners[KINDS[row.place], (row.schema, row.name)] = row.owner
+    return owners
 
 
 def _relations(wanted: Iterable[tuple[ObjectKind, tuple[str, ...]]]) -> dict[str, list[str]]:

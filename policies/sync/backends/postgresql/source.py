@@ -22,8 +22,8 @@ def source(tx: Transaction) -> Source:
             "the server does not tell this account which server it is: "
             "GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO it"
         )
-    found = tx.rows(_NUMBERS)[0]
-    return database(found.cluster, found.database)
+    row = tx.rows(_NUMBERS)[0]
+    return database(row.cluster, row.database)
 
 
 def database(cluster: int, number: int) -> Source:

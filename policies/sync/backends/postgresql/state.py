@@ -67,26 +67,26 @@ class Reader:
     @cached_property
     def places(self) -> dict[tuple[str, int], Place]:
         """Everything of the user's that has a list of rights, by catalog and oid."""
-        found: dict[tuple[str, int], Place] = {
+        places: dict[tuple[str, int], Place] = {
             ("database", self.server.database): Place("catalog", (), self.server.owner)
         }
         for row in self.schemas:
-            found["schema", row.oid] = Place("schema", (row.name,), row.owner)
+            places["schema", row.oid] = Place("schema", (row.name,), row.owner)
         for row in self.relations:
-            found["relation", row.oid] = Place(KINDS[row.form], (row.schema, row.name), row.owner)
+            places["relation", row.oid] = Place(KINDS[row.form], (row.schema, row.name), row.owner)
         for row in self.sequences:
-            found["relation", row.oid] = Place("sequence", (row.schema, row.name), row.owner)
-        return found
+            places["relation", row.oid] = Place("sequence", (row.schema, row.name), row.owner)
+        return places
 
     @cached_property
     def granted(self) -> list[tuple[Place, Right, Any]]:
         """Every entry on a place of the user's but the owners' own, with the right it says."""
-        found: list[tuple[Place, Right, Any]] = []
+        rights: list[tuple[Place, Right, Any]] = []
         for entry in self.entries:
             place = self.places.get((entry.place, entry.oid))
             if place is not None and entry.grantee != place.owner:
-                found.extend((place, Right(place.kind, place.path, word), entry) for word in _words(entry))
-        return found
+                rights.extend((place, Right(place.kind, place.path, word), entry) for word in _words(entry))
+        return rights
 
     def ours(self, place: Place, entry: Any) -> bool:
         """Whether we could have made an entry and can take it back: to our role, in the owner's name."""

@@ -69,8 +69,8 @@ class Writer:
         which, member = _member(step.person)
         if which == "users":
             current = {name for name in self.session.roles_of(member) if self.identity.calls_role(name)}
-            known = {self.identity.role_name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
-            if current - known:
+            names = {self.identity.role_name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
+            if current - names:
                 raise Transient(f"the memberships of {member} changed since they were read")
         joins = [self._needed(self.identity.role_name(key)) for key in step.joins]
         for role in joins:
@@ -116,8 +116,8 @@ class Writer:
             self.session.put_role(role["id"], wanted)
         except Transient:
             self.session.close()
-        found = self._own_role(role["name"])
-        if found is None or _members(found) != _members(wanted):
+        own_role = self._own_role(role["name"])
+        if own_role is None or _members(own_role) != _members(wanted):
             raise Transient(f"role {role['name']} was changed by another hand, or not at all")
 
     # policies
@@ -209,8 +209,8 @@ class Writer:
 
     def _proved(self, policy: Policy) -> None:
         """Read again: what is there is what was sent, or somebody else was faster.  Raises Transient."""
-        found = self.session.policy_named(policy["name"])
-        if found is None or not same(found, policy):
+        policy_read = self.session.policy_named(policy["name"])
+        if policy_read is None or not same(policy_read, policy):
             raise Transient(f"policy {policy['name']} was changed by another hand, or not at all")
 
     # what others gave

@@ -43,10 +43,10 @@ class Session:
 
     def service(self) -> dict[str, Any]:
         """Our service.  Raises Misconfigured when there is none of that name."""
-        found = self._named(*_PUBLIC, "service", "name", self.service_name)
-        if found is None:
+        service = self._named(*_PUBLIC, "service", "name", self.service_name)
+        if service is None:
             raise Misconfigured(f"Ranger has no service {self.service_name}")
-        return found
+        return service
 
     def definition(self, type_: str) -> dict[str, Any]:
         """The definition of a type of service."""
@@ -114,12 +114,12 @@ class Session:
 
     # how
 
-    def _paged(self, *names: str, inside: str = "", **asked: str) -> Iterator[dict[str, Any]]:
+    def _paged(self, *names: str, inside: str = "", **query_asked: str) -> Iterator[dict[str, Any]]:
         """Every row, page by page until one brings nothing new: pages may be shorter than asked for, a list
         says no total, and where pages are not known each call brings all."""
         seen: set[int] = set()
         while True:
-            query = {**asked, "startIndex": str(len(seen)), "pageSize": str(PAGE)}
+            query = {**query_asked, "startIndex": str(len(seen)), "pageSize": str(PAGE)}
             answer = self._call("GET", *names, query=query)
             rows = _as_list(answer.get(inside) if inside and isinstance(answer, dict) else answer)
             fresh = [row for row in rows if row["id"] not in seen]
@@ -160,17 +160,17 @@ def _error(refused: Refused) -> BackendError:
 
 
 def _words(body: Mapping[str, Any], plain: str) -> str:
-    said = body.get("msgDesc")
-    return said[:2000] if isinstance(said, str) and said else plain
+    message = body.get("msgDesc")
+    return message[:2000] if isinstance(message, str) and message else plain
 
 
-def _as_object(found: Any) -> dict[str, Any]:
-    if not isinstance(found, dict):
+def _as_object(body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict):
         raise Misconfigured("Ranger's answer is of another form than its documents say")
-    return found
+    return body
 
 
-def _as_list(found: Any) -> list[Any]:
-    if not isinstance(found, list):
+def _as_list(body: Any) -> list[Any]:
+    if not isinstance(body, list):
         raise Misconfigured("Ranger's answer is of another form than its documents say")
-    return found
+    return body

@@ -47,9 +47,9 @@ def concerns(policy: Mapping[str, Any], type_: Type, fixed: str) -> bool:
 def rights(policy: Mapping[str, Any], items: str, access: str, type_: Type, fixed: str) -> list[Right]:
     """An access as rights on the objects that a policy names; with patterns as one on all together."""
     begins = LISTS[items]
-    found = [_right(values, begins, access, type_, fixed) for values in values_of(policy)]
-    named = [right for right in found if right is not None]
-    if is_exact(policy) and found and len(named) == len(found):
+    rights_ = [_right(values, begins, access, type_, fixed) for values in values_of(policy)]
+    named = [right for right in rights_ if right is not None]
+    if is_exact(policy) and rights_ and len(named) == len(rights_):
         return named
     root = type_.shapes[0].kind
     return [Right(root, (), f"{begins}{access} on {readable(policy)}")]
@@ -75,12 +75,12 @@ def taken_from(policy: Mapping[str, Any], step: Step, type_: Type, fixed: str) -
     gone = policy
     for right in step.rights:
         for entry in list(entries(gone)):
-            told = rights(gone, entry.items, entry.access, type_, fixed)
-            if entry.called != step.person or right not in told:
+            rights_ = rights(gone, entry.items, entry.access, type_, fixed)
+            if entry.called != step.person or right not in rights_:
                 continue
-            if len(told) > 1:
+            if len(rights_) > 1:
                 raise Rejected(
-                    f"policy {policy['name']} gives this on {len(told)} objects ({readable(policy)}); "
+                    f"policy {policy['name']} gives this on {len(rights_)} objects ({readable(policy)}); "
                     "take it there, in Ranger, or name each object in a policy of its own"
                 )
             gone = without_items(gone, entry.which, entry.holder, [(entry.items, entry.access)])

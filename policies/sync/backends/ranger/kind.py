@@ -70,8 +70,8 @@ class Ranger:
 
     def source(self) -> Source:
         """The service, by the number that Ranger gave it, and the part of it that this is about."""
-        found = self._session.service()
-        number = found.get("guid") or f"{found.get('id')} at {self._session.machine}"
+        service = self._session.service()
+        number = service.get("guid") or f"{service.get('id')} at {self._session.machine}"
         return Source(f"ranger {number} {self._fixed}".strip())
 
     def observe(self) -> Observation:
@@ -114,17 +114,17 @@ def _findings(reader: Reader) -> Iterator[Finding]:
     if not plugins:
         yield Finding(ok=False, text="no plugin has asked for these policies yet: nothing enforces them")
     for where, active in plugins:
-        said = "in force" if active >= version else f"not yet in force, it has version {active}"
-        yield Finding(ok=active >= version, text=f"{where}: {said}")
+        state = "in force" if active >= version else f"not yet in force, it has version {active}"
+        yield Finding(ok=active >= version, text=f"{where}: {state}")
 
 
 def _address(values: Mapping[str, str], *, fixed: str = "") -> str:
     scheme = SCHEMES[values.get("tls") == "no"]
     base = plain_url(scheme, {**values, "database": values.get("service", "")})
-    asked = {fixed: values.get(fixed, "")} if fixed else {}
+    fixed_values = {fixed: values.get(fixed, "")} if fixed else {}
     if values.get("beside") == "yes":
-        asked["beside"] = "yes"
-    return f"{base}?{urlencode(asked)}" if asked else base
+        fixed_values["beside"] = "yes"
+    return f"{base}?{urlencode(fixed_values)}" if fixed_values else base
 
 
 _SERVICE = Field("service", "Service", "The name of the service in Ranger, such as cl1_hive.")

@@ -69,12 +69,12 @@ class Identity:
         """What a policy lacks to be ours; nothing when it is."""
         if values is None:
             return ["its resources"]
-        found = {
+        checks = {
             "its label": self.label in (policy.get("policyLabels") or ()),
             "its name": policy.get("name") == self.policy_name(values),
             "its guid": policy.get("guid") == self.guid(values),
         }
-        return [what for what, fits in found.items() if not fits]
+        return [what for what, fits in checks.items() if not fits]
 
     def claims(self, policy: Mapping[str, Any], values: Mapping[str, str] | None) -> bool:
         """Whether a policy bears anything of our mark."""

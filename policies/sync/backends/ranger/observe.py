@@ -24,8 +24,10 @@ def observe(reader: Reader) -> Observation:
         if not straight:
             amiss[key].add(right)
     members, bent = _people(roles) if reader.type.by_person else _members(reader)
-    found = foreign.foreign(reader)
-    sorted_foreign = tuple(sorted(set(found), key=lambda one: (one.right, one.holder, one.grantor)))
+    foreign_rights = foreign.foreign(reader)
+    sorted_foreign = tuple(
+        sorted(set(foreign_rights), key=lambda right: (right.right, right.holder, right.grantor))
+    )
     return Observation(
         complete=reader.is_admin and reader.steady,
         position=str(reader.service.get("policyVersion") or ""),
@@ -64,26 +66,26 @@ def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, froze
 
 
 def _sorted_bypasses(reader: Reader) -> tuple[Bypass, ...]:
-    found = bypass.bypasses(reader)
-    return tuple(sorted(set(found), key=lambda one: (one.holder, one.path or (), one.what)))
+    bypasses = bypass.bypasses(reader)
+    return tuple(sorted(set(bypasses), key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what)))
 
 
 def where_in_force(service: Mapping[str, Any], plugins: list[dict[str, Any]]) -> str:
     """Which plugins enforce what was read by now, and which do not yet, in words."""
     version = int(service.get("policyVersion") or 0)
-    said = [
+    texts = [
         f"{where}: {'yes' if active >= version else f'not yet, version {active} of {version}'}"
         for where, active in in_force(service, plugins)
     ]
-    return ", ".join(said) or "nowhere, no plugin has asked yet"
+    return ", ".join(texts) or "nowhere, no plugin has asked yet"
 
 
 def in_force(service: Mapping[str, Any], plugins: list[dict[str, Any]]) -> list[tuple[str, int]]:
     """Each plugin of the service, and the version that it enforces."""
-    found = {}
+    versions = {}
     for row in plugins:
         if row.get("serviceName") == service.get("name"):
             active = str((row.get("info") or {}).get("policyActiveVersion") or "0")
             where = f"{row.get('appType') or 'plugin'} on {row.get('hostName') or 'an unnamed host'}"
-            found[where] = int(active) if active.lstrip("-").isdigit() else 0
-    return sorted(found.items())
+            versions[where] = int(active) if active.lstrip("-").isdigit() else 0
+    return sorted(versions.items())

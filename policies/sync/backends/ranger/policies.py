@@ -110,8 +110,8 @@ def as_made(policy: Policy) -> dict[str, Any]:
 
 def single_values(policy: Policy) -> dict[str, str] | None:
     """The value of each level, None where one has several, or all but some."""
-    found = list(values_of(policy))
-    return found[0] if len(found) == 1 and is_exact(policy) else None
+    single = list(values_of(policy))
+    return single[0] if len(single) == 1 and is_exact(policy) else None
 
 
 def is_exact(policy: Policy) -> bool:
@@ -165,10 +165,10 @@ def without_items(
 
 def without(policy: Policy, items: str, which: str, holder: str, access: str) -> list[dict[str, Any]]:
     """The items of a list, an item of several holders split where one of them loses something."""
-    found = []
+    policies = []
     for item in policy.get(items) or ():
         if holder not in (item.get(which) or ()) or access not in _accesses(item):
-            found.append(dict(item))
+            policies.append(dict(item))
             continue
         others = {**item, which: [entry for entry in item[which] if entry != holder]}
         own = {**item, **{name: [] for name in HOLDERS}, which: [holder]}
@@ -177,12 +177,12 @@ def without(policy: Policy, items: str, which: str, holder: str, access: str) ->
         }
         if access == DELEGATE:
             own["delegateAdmin"] = False
-        found += [
+        policies += [
             policy_item
             for policy_item in (others, own)
             if any(policy_item.get(name) for name in HOLDERS) and _accesses(policy_item)
         ]
-    return found
+    return policies
 
 
 def has_items(policy: Policy) -> bool:

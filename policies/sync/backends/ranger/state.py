@@ -61,14 +61,14 @@ class Reader:
     @cached_property
     def groups(self) -> dict[str, frozenset[str]]:
         """Groups and roles of others, as holders are called, and who is in them."""
-        found: dict[str, set[str]] = defaultdict(set)
+        groups: dict[str, set[str]] = defaultdict(set)
         for row in self.user_rows:
             for group in row.get("groupNameList") or ():
-                found[f"group {group}"].add(row["name"])
+                groups[f"group {group}"].add(row["name"])
         for role in self.role_rows:
             if role["name"] not in self.keys:
-                found[f"role {role['name']}"] |= names_in(role, "users")
-        return {name: frozenset(people) for name, people in found.items()}
+                groups[f"role {role['name']}"] |= names_in(role, "users")
+        return {name: frozenset(people) for name, people in groups.items()}
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -125,8 +125,8 @@ class Reader:
 
 def contradiction(what: str, name: str, faults: list[str]) -> str:
     """What is said of something that bears a part of our mark and not all of it."""
-    said = " and ".join(faults or ["its resources"])
-    return f"{what} {name} looks like ours, but {said} says otherwise; it is not touched"
+    reasons = " and ".join(faults or ["its resources"])
+    return f"{what} {name} looks like ours, but {reasons} says otherwise; it is not touched"
 
 
 def checked_service(session: Session, type_: Type) -> dict[str, Any]:

@@ -20,10 +20,10 @@ SITE, INTO = "lakewarden.site", "lakewarden.into"
 
 def peering(rest: Rest, peers: Peers, source: str, target: str) -> Iterator[Finding]:
     """What a check says of the other side; `source` and `target` name the realms, each in its own site."""
-    there = _described_by(rest)
-    if not there.get(SITE):
+    description = _described_by(rest)
+    if not description.get(SITE):
         return
-    if problem := _problem(there, peers.own_site(), source, target):
+    if problem := _problem(description, peers.own_site(), source, target):
         yield Finding(ok=False, text=problem, blocks=True)
     else:
         yield Finding(ok=True, text="the other side is a Lakewarden of its own, and does not lead back here")
@@ -33,10 +33,10 @@ def must_not_lead_back(rest: Rest, peers: Peers, mark: str, source: str, target:
     """Ask once a day and remember.  Raises Misconfigured when it leads back here."""
     if peers.is_known(mark, source, target):
         return
-    there = _described_by(rest)
-    if problem := _problem(there, peers.own_site(), source, target):
+    description = _described_by(rest)
+    if problem := _problem(description, peers.own_site(), source, target):
         raise Misconfigured(problem)
-    peers.remember(mark, site=there.get(SITE, ""), source=source, target=target)
+    peers.remember(mark, site=description.get(SITE, ""), source=source, target=target)
 
 
 def source_at(rest: Rest, what: str) -> Source:
@@ -48,19 +48,19 @@ def source_at(rest: Rest, what: str) -> Source:
 def _described_by(rest: Rest) -> dict[str, Any]:
     """What the other side tells of itself; nothing when it is no console."""
     try:
-        found = rest.get("configs")
+        configs = rest.get("configs")
     except Refused:
         return {}
     except Misconfigured:
         return {}  # a page for people, or no credentials for this path
-    return found if isinstance(found, dict) and isinstance(found.get(SITE), str) else {}
+    return configs if isinstance(configs, dict) and isinstance(configs.get(SITE), str) else {}
 
 
-def _problem(there: dict[str, Any], own: str, source: str, target: str) -> str:
-    if there.get(SITE) == own and source == target:
+def _problem(description: dict[str, Any], own: str, source: str, target: str) -> str:
+    if description.get(SITE) == own and source == target:
         return "this realm would be connected to itself: the address leads back to this very site"
-    pairs = there.get(INTO)
-    back = pair(str(there.get(SITE)), target, own, source)
+    pairs = description.get(INTO)
+    back = pair(str(description.get(SITE)), target, own, source)
     if isinstance(pairs, list) and back in pairs:
         return (
             "the other side carries its decisions into this realm already; two that carry into each other "

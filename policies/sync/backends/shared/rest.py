@@ -55,18 +55,18 @@ class Address:
         """
         try:
             parts = urlsplit(url)
-            asked = parse_qs(parts.query, strict_parsing=bool(parts.query))
+            query_parts = parse_qs(parts.query, strict_parsing=bool(parts.query))
             number = parts.port or port
         except ValueError:
             raise _no_url(kind) from None
         names = tuple(unquote(name) for name in parts.path.split("/") if name)
         schemes = {f"{kind}+http": False, f"{kind}+https": True}
-        if parts.scheme not in schemes or not parts.hostname or not options.issuperset(asked):
+        if parts.scheme not in schemes or not parts.hostname or not options.issuperset(query_parts):
             raise _no_url(kind)
         if path is not None and len(names) != path:
             raise _no_url(kind)
         user, secret = unquote(parts.username or ""), unquote(parts.password or "")
-        single = {name: values[-1] for name, values in asked.items()}
+        single = {name: values[-1] for name, values in query_parts.items()}
         return cls(schemes[parts.scheme], parts.hostname, number, names, user, secret, single)
 
     @property
@@ -93,9 +93,9 @@ def url_of(kind: str, values: Mapping[str, str], *options: str) -> str:
     secret = f":{quote(values['password'], safe='')}" if values.get("password") else ""
     who = f"{quote(user, safe='')}{secret}@" if user or secret else ""
     path = quote(values.get("database", "").strip("/"), safe="/")
-    asked = urlencode({name: values[name] for name in options if values.get(name)})
+    query = urlencode({name: values[name] for name in options if values.get(name)})
     scheme = f"{kind}+{'http' if values.get('tls') == 'http' else TLS}"
-    return f"{scheme}://{who}{values.get('host', '')}{port}/{path}{'?' if asked else ''}{asked}"
+    return f"{scheme}://{who}{values.get('host', '')}{port}/{path}{'?' if query else ''}{query}"
 
 
 def parts_of(at: Address) -> dict[str, str]:
@@ -241,8 +241,8 @@ class Rest:
         if 200 <= reply.status < 300:
             if not whole:
                 # without its query, where a token may stand
-                asked = path.partition("?")[0]
-                raise Misconfigured(f"{self.at.place} answers {asked} with something that is no JSON")
+                bare_path = path.partition("?")[0]
+                raise Misconfigured(f"{self.at.place} answers {bare_path} with something that is no JSON")
             return value
         raise self._refusal(reply, value)
 
@@ -319,9 +319,9 @@ class Rest:
         body = value if isinstance(value, dict) else {}
         # a page of some proxy says nothing that helps
         plain = "" if "html" in reply.kind else reply.content.decode(errors="replace")
-        said = self._explain(body, plain)
-        text = self._tidy(f"{self.at.place} answers {reply.status}: {said or 'no reason given'}")
-        if reply.status == 401 or any(words in said for words in self._lasting):
+        reason = self._explain(body, plain)
+        text = self._tidy(f"{self.at.place} answers {reply.status}: {reason or 'no reason given'}")
+        if reply.status == 401 or any(words in reason for words in self._lasting):
             return Misconfigured(text)
         if reply.status in _PASSING:
             return Transient(text)
@@ -403,11 +403,11 @@ class ClientCredentials:
             network=self._network,
             explain=lambda body, plain: str(body.get("error", "")),
         )
-        found = line.form(*self._at.path, fields=form)
+        response = line.form(*self._at.path, fields=form)
         line.close()
-        token = found.get("access_token") if isinstance(found, dict) else None
+        token = response.get("access_token") if isinstance(response, dict) else None
         if not isinstance(token, str) or not token:
             raise Misconfigured(f"{self._at.place} gives no access token")
-        lasts = found.get("expires_in")
+        lasts = response.get("expires_in")
         self._token = token
         self._until = time.monotonic() + max(0.0, (lasts if isinstance(lasts, (int, float)) else 60) - 30)

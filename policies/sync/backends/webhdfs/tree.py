@@ -59,12 +59,12 @@ class HdfsTree:
     def _cluster(self) -> str:
         """The number that HDFS was formatted with; where it is not told, its machine."""
         try:
-            found = self._rest.get("jmx", qry=_NAMENODE)
+            body = self._rest.get("jmx", qry=_NAMENODE)
         except (Refused, Misconfigured):
-            found = None  # only administrators of that cluster may look
-        beans = found.get("beans") if isinstance(found, dict) else None
-        told = [bean["ClusterId"] for bean in beans or () if isinstance(bean, dict) and bean.get("ClusterId")]
-        return str(told[0]) if told else self._rest.machine
+            body = None  # only administrators of that cluster may look
+        beans = body.get("beans") if isinstance(body, dict) else None
+        ids = [bean["ClusterId"] for bean in beans or () if isinstance(bean, dict) and bean.get("ClusterId")]
+        return str(ids[0]) if ids else self._rest.machine
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -125,10 +125,10 @@ class HdfsTree:
         """What is in a folder, batch by batch."""
         after: dict[str, str] = {}
         while True:
-            found = self._get(path, "LISTSTATUS_BATCH", "DirectoryListing", **after)
-            batch = found["partialListing"]["FileStatuses"]["FileStatus"]
+            body = self._get(path, "LISTSTATUS_BATCH", "DirectoryListing", **after)
+            batch = body["partialListing"]["FileStatuses"]["FileStatus"]
             yield from batch
-            if not found.get("remainingEntries") or not batch:
+            if not body.get("remainingEntries") or not batch:
                 return
             after = {"startAfter": str(batch[-1]["pathSuffix"])}
 
@@ -137,8 +137,8 @@ class HdfsTree:
         return tuple(self._get(node.path, "GETACLSTATUS", "AclStatus")["entries"])
 
     def _node(self, path: Path, status: Mapping[str, Any]) -> Node:
-        found = self._get(path, "GETACLSTATUS", "AclStatus")["entries"] if status.get("aclBit") else ()
-        entries = tuple(found)
+        acl_entries = self._get(path, "GETACLSTATUS", "AclStatus")["entries"] if status.get("aclBit") else ()
+        entries = tuple(acl_entries)
         mode = int(str(status["permission"]), 8) & 0o777
         access, down = lists(mode, entries)
         folder = status["type"] == "DIRECTORY"
@@ -215,10 +215,10 @@ class HdfsTree:
     # calls
 
     def _get(self, path: Path, op: str, answer: str, **query: str) -> Any:
-        found = self._call("GET", path, op, query)
-        if not isinstance(found, dict) or answer not in found:
+        body = self._call("GET", path, op, query)
+        if not isinstance(body, dict) or answer not in body:
             raise Misconfigured(f"{self.at.place} answers {op} as no HDFS does")
-        return found[answer]
+        return body[answer]
 
     def _put(self, path: Path, op: str, **query: str) -> None:
         self._call("PUT", path, op, query)
@@ -233,8 +233,8 @@ class HdfsTree:
 
 def meaning(error: Refused) -> BackendError:
     """The error by what to do next."""
-    said = error.body.get("RemoteException")
-    name = str(said.get("exception", "")) if isinstance(said, dict) else ""
+    remote = error.body.get("RemoteException")
+    name = str(remote.get("exception", "")) if isinstance(remote, dict) else ""
     for kind, names in _MEANS.items():
         if name in names:
             return kind(str(error))
@@ -243,10 +243,10 @@ def meaning(error: Refused) -> BackendError:
 
 
 def _explained(body: Mapping[str, Any], plain: str) -> str:
-    said = body.get("RemoteException")
-    if not isinstance(said, dict):
+    remote = body.get("RemoteException")
+    if not isinstance(remote, dict):
         return plain
-    return f"{said.get('exception', '')}: {said.get('message', '')}".split("\n")[0]
+    return f"{remote.get('exception', '')}: {remote.get('message', '')}".split("\n")[0]
 
 
 # lists as WebHDFS writes them
