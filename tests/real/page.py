@@ -21,9 +21,8 @@ class About:
 SERVERS = {
     "gravitino": About(
         "Apache Gravitino, branch 1.3 (1.3.1-SNAPSHOT, cb3af5e6)",
-        "its public source, as no registry in reach has the server: `LAKEWARDEN_GRAVITINO_SOURCE` names a "
-        "checkout, which is compiled against pinned jars of Maven Central without the statistics in Lance; "
-        "or an unpacked release, which `LAKEWARDEN_GRAVITINO_HOME` names",
+        "an unpacked release, which `LAKEWARDEN_GRAVITINO_HOME` names, as no registry in reach has the "
+        "server",
         "one process (768 MB and as much for classes), its store in H2, authorization on with the built-in "
         "jcasbin authorizer, everybody coming by name",
         "the law: random metalakes with catalogs of models and of filesets, functions, tags, policies, job "
@@ -53,7 +52,7 @@ SERVERS = {
     ),
     "dex": About(
         "dex 2.43.1, with OpenLDAP 2.5",
-        "dex's public source, as the Go module proxy has no release since 2018: `LAKEWARDEN_DEX` names the "
+        "dex's public source, as the Go module proxy has nothing newer than 2.13: `LAKEWARDEN_DEX` names the "
         "program, beside which its folder `web` lies; OpenLDAP is Debian's package `slapd`",
         "one process that keeps nothing, whose people and groups are in an OpenLDAP of three people",
         "signing in by OpenID Connect with PKCE: who somebody is, their groups when the scope `groups` is "
