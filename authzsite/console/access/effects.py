@@ -54,7 +54,7 @@ class Shown:
         return words.outcome(kind, many)
 
     def sum(self) -> str:
-        """5 gain, 1 loses."""
+        """5 gain rights, 1 loses rights."""
         parts = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
         return f"{', '.join(parts)}." if parts else ""
 

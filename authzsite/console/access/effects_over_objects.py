@@ -53,7 +53,7 @@ class OverObjects:
         return words.outcome(kind, many)
 
     def sum(self) -> str:
-        """5 gain, 1 loses."""
+        """5 gain rights, 1 loses rights."""
         parts = [f"{count.number} {count.words}" for count in self.tally().counts]
         return f"{', '.join(parts)}." if parts else ""
 

@@ -45,6 +45,6 @@ def test_a_newcomer_is_given_what_a_colleague_has(visit: Callable[..., Any]) -> 
     page = visit("olivia")
     page.goto(f"/people/{a_person('mia').pk}/same?as=user:ana")
     assert "Read" in page.locator("[data-label=Gives]").last.inner_text()
-    page.get_by_role("button", name=re.compile("^Give . line")).click()
+    page.get_by_role("button", name=re.compile("^Grant . line")).click()
     page.get_by_role("heading", name=re.compile("change is saved")).wait_for()
     assert grants.direct(orders, a_person("mia")).exists()

@@ -267,7 +267,7 @@ def test_what_a_colleague_has_and_they_lack_is_compared(newcomer: Principal, sig
     body = signed_in("marek").get(page_of("noah", "same") + "?as=user:ben").content.decode()
     assert ticked(body) == {f"give-{orders().id}", f"role-{the('role', 'clerks').id}"}
     assert "stays so" in body  # what Ben owns
-    assert "Give 2 lines to noah" in body
+    assert "Grant 2 lines to noah" in body
 
 
 def test_the_same_is_given_and_taken_back_as_one_change(newcomer: Principal, signed_in: Enter) -> None:

@@ -106,10 +106,10 @@ def quoted(text: str) -> str:
 
 
 def outcome(kind: str, many: int) -> str:
-    """Behind a count of people, what becomes of them: 1 loses; 5 lose."""
+    """Behind a count of people and services, what becomes of them: 1 loses rights; 5 lose rights."""
     return {
-        "lose": ngettext("loses", "lose", many),
-        "gain": ngettext("gains", "gain", many),
+        "lose": ngettext("loses rights", "lose rights", many),
+        "gain": ngettext("gains rights", "gain rights", many),
         "lacking": _("granted, not yet usable"),
         "same": _("unchanged"),
         "denied": _("still denied"),
