@@ -56,7 +56,7 @@ def test_ranger_s_policies_are_said_and_what_is_not_is_reported() -> None:
         "user:ana has USE_SCHEMA on schema:shop.sales",
         "group:staff has SELECT_TABLE on table:shop.sales.orders",
         "role readers allows SELECT_TABLE on schema:shop.stock",
-        "role denied_user_carl denys SELECT_TABLE on table:shop.sales.orders",
+        "role denied_user_carl denies SELECT_TABLE on table:shop.sales.orders",
         "user:carl holds role denied_user_carl",
     } <= said(draft)
     left = reasons(draft)
@@ -250,7 +250,7 @@ def test_a_metalake_of_gravitino() -> None:
     draft = imports.read("gravitino", json.dumps(answers), realm="demo")
     assert said(draft) == {
         "role readers allows READ_FILESET on fileset:files.raw.landing",
-        "role readers denys WRITE_FILESET on fileset:files.raw.landing",
+        "role readers denies WRITE_FILESET on fileset:files.raw.landing",
         "user:ana holds role readers",
         "user:olivia owns schema:files.raw",
     }

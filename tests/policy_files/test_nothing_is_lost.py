@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from policies.errors import Invalid
 from policies.policy_files import imports
 from policies.policy_files.imports import Draft
 
@@ -206,3 +207,119 @@ def test_a_second_owner_is_reported_and_does_not_replace_the_first() -> None:
     draft = imports.read("postgresql", text, realm="demo", catalog="shop")
     assert [item.who for item in draft.statements if item.kind == "owner"] == ["user:ana"]
     assert any("user:bo owns" in item.what for item in draft.left_out)
+
+
+def report(draft: Draft) -> str:
+    return "\n".join(f"{item.what} {item.why}" for item in draft.left_out)
+
+
+def stated(draft: Draft) -> set[str]:
+    return {str(item) for item in draft.statements if item.kind in SAID}
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "what"),
+    [
+        ("ranger", [ranger(1, service="hive_prod"), ranger(2, service="hive_dev")], "hive_dev, hive_prod"),
+        (
+            "lakeformation",
+            [
+                lake(n, {"Table": {"CatalogId": f"{n}" * 12, "DatabaseName": "s", "Name": "t"}})
+                for n in (1, 2)
+            ],
+            "several catalogs: 1",
+        ),
+        ("unity", [{**unity(1, "SELECT"), "next_page_token": "x"}], "one page of several"),
+        (
+            "postgresql",
+            [
+                f"\\connect {name}\n\nSET x = 0;\nGRANT SELECT ON TABLE s.t TO {name}_reader"
+                for name in ("shop", "hr")
+            ],
+            "several databases: hr, shop",
+        ),
+        (
+            "postgresql",
+            [
+                "GRANT SELECT ON TABLE s.t TO ana",
+                "COPY s.t (a) FROM stdin;\nGRANT SELECT ON s.u TO bo;\n\\.\n",
+            ],
+            "--schema-only",
+        ),
+    ],
+)
+def test_what_would_become_one_thing_or_is_not_all_is_refused(source: str, text: Any, what: str) -> None:
+    with pytest.raises(Invalid, match=what):
+        imports.read(source, FILES[source][0](text), realm="demo", catalog="shop")
+
+
+def test_two_principals_of_aws_do_not_become_one_person() -> None:
+    others = "arn:aws:quicksight:eu-west-1:1:user/default/p1"
+    draft = outcome("lakeformation", [lake(1, None, "SELECT"), lake(1, None, "SELECT", "ALTER", who=others)])
+    assert others in report(draft) and "is arn:aws:iam::1:user/p1 already" in report(draft)
+
+
+def test_all_of_lake_formation_is_reported_for_each_kind_of_resource() -> None:
+    left = report(outcome("lakeformation", [lake(1, DATABASE, "ALL"), lake(2, {"Catalog": {}}, "ALL")]))
+    for lost in ("p1: DROP on schema", "p1: ALTER on schema", "p2: DROP on catalog", "p2: ALTER on catalog"):
+        assert lost in left
+
+
+def test_an_object_of_unity_on_which_nobody_has_anything_is_nothing_wrong() -> None:
+    entry = {"securable_type": "TABLE", "full_name": "main.sales.t1", "owner": "ana@x.org"}
+    assert stated(outcome("unity", [entry])) == {"user:ana@x.org owns table:main.sales.t1"}
+
+
+def test_a_policy_of_ranger_that_overrides_others_says_that_it_does_not_here() -> None:
+    draft = outcome("ranger", [ranger(1, policyPriority=1)])
+    assert "policy p1: its priority" in report(draft)
+    assert "user:p1 has SELECT_TABLE on table:shop.sales.t1" in stated(draft)
+
+
+def test_one_user_of_gravitino_is_read_like_several() -> None:
+    draft = outcome("gravitino", [{"code": 0, "user": {"name": "p1", "roles": ["readers"]}}])
+    assert stated(draft) == {"user:p1 holds role readers"}
+
+
+CLUSTER = r"""
+\restrict abc
+CREATE ROLE ana; ALTER ROLE ana WITH LOGIN CREATEROLE;
+CREATE ROLE bo; ALTER ROLE bo WITH LOGIN;
+GRANT ana TO bo; GRANT pg_read_all_data TO ana;
+\unrestrict abc
+\connect shop
+GRANT CONNECT ON DATABASE shop TO ana;
+GRANT CONNECT ON DATABASE hr TO bo;
+ALTER SCHEMA public OWNER TO pg_database_owner;
+CREATE SEQUENCE sales.ids;
+ALTER TABLE sales.ids OWNER TO ana;
+CREATE MATERIALIZED VIEW sales.totals AS SELECT 1;
+ALTER MATERIALIZED VIEW sales.totals OWNER TO bo;
+GRANT SELECT ON TABLE sales.totals TO ana;
+"""
+
+
+def test_a_dump_of_a_cluster_with_one_database() -> None:
+    draft = imports.read("postgresql", CLUSTER, realm="demo", catalog="main")
+    assert stated(draft) == {
+        "user:ana holds role ana",
+        "user:bo holds role ana",
+        "role ana allows USE_CATALOG on catalog:main",
+        "role ana allows SELECT_VIEW on view:main.sales.totals",
+        "user:bo owns view:main.sales.totals",
+    }
+    left = report(draft)
+    assert "CREATEROLE" in left and "pg_read_all_data" in left and "pg_database_owner" in left
+    assert "another database" in left and "sales . ids" in left
+
+
+def test_the_answers_of_mariadb_in_a_file() -> None:
+    text = """Grants for ana@%
+GRANT ALL PRIVILEGES ON `my\\\\_db`.* TO `ana`@`%`
+Grants for PUBLIC
+GRANT SELECT ON `sales`.`orders` TO PUBLIC
+"""
+    draft = imports.read("mariadb", text, realm="demo", catalog="shop")
+    assert "user:ana has MODIFY_TABLE on schema:shop.my_db" in stated(draft)
+    assert "all else of ALL PRIVILEGES" in report(draft) and "everybody" in report(draft)
+    assert not [line for line in stated(draft) if "PUBLIC" in line or "orders" in line]

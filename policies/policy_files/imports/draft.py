@@ -223,6 +223,16 @@ class Draft:
             self.added.append(LeftOut(str(given), why))
 
 
+def check_is_one(what: str, names: Iterable[str]) -> None:
+    """What stands in several of them may have the same name, and would be one thing here.  Raises Invalid."""
+    some = sorted(set(names))
+    if len(some) > 1:
+        raise Invalid(
+            gettext("This is about several %(what)s: %(names)s. Import each by itself, with its own catalog.")
+            % {"what": what, "names": ", ".join(some[:10])}
+        )
+
+
 class NotBuilt(Exception):
     """A file is not built as its source builds them."""
 
@@ -259,4 +269,4 @@ def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-__all__ = ["Draft", "LeftOut", "Needs", "NotBuilt", "Path", "Right", "is_built", "json_of"]
+__all__ = ["Draft", "LeftOut", "Needs", "NotBuilt", "Path", "Right", "check_is_one", "is_built", "json_of"]

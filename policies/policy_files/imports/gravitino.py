@@ -1,7 +1,7 @@
 """A metalake of a Gravitino server: the answers of its REST API for roles, users and groups, as a JSON list.
 
-That is what `…/metalakes/NAME/users?details=true`, `…/groups?details=true` and `…/roles/ROLE` answer, and of
-`…/owners/TYPE/NAME` with `type` and `fullName` of the object beside it.
+That is what `…/metalakes/NAME/users?details=true`, `…/groups?details=true` and `…/roles/ROLE` answer, also of
+one, `…/users/NAME`, and `…/owners/TYPE/NAME` with `type` and `fullName` of the object beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from policies.policy_files.statements import Statement
 
 _ROLE: object = (str, {"securableObjects": [{"privileges": [{}]}]})
 _HOLDER: object = (str, {"roles": [(str, int)]})
-ANSWER: object = {"role": _ROLE, "roles": [_ROLE], "users": [_HOLDER], "groups": [_HOLDER], "owner": {}}
+ANSWER: dict[str, object] = {
+    "role": _ROLE,
+    "roles": [_ROLE],
+    "user": _HOLDER,
+    "group": _HOLDER,
+    "users": [_HOLDER],
+    "groups": [_HOLDER],
+    "owner": {},
+}
 """How an answer is built, as far as it is read."""
 KINDS = {"USER": "user", "GROUP": "group"}
 
@@ -30,18 +38,20 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Gravitino", (ANSWER, [ANSWER]))
     answers = value if isinstance(value, list) else [value]
     for answer in answers:
-        names = [
-            name for name in ("role", "roles", "users", "groups", "owner") if answer.get(name) is not None
-        ]
-        if not names:
+        if not any(answer.get(name) is not None for name in ANSWER):
             raise Invalid(gettext("An answer has neither roles nor users, groups or an owner."))
-        for role in [answer["role"]] if "role" in answer else answer.get("roles") or ():
+        for role in _each(answer, "role"):
             _role(role, draft)
         for kind in ("user", "group"):
-            for entry in answer.get(f"{kind}s") or ():
+            for entry in _each(answer, kind):
                 _holder(kind, entry, draft)
         if answer.get("owner"):
             _owner(answer, draft)
+
+
+def _each(answer: Mapping[str, Any], name: str) -> list[Any]:
+    """Those that an answer is about, one or several."""
+    return [*([answer[name]] if name in answer else ()), *answer.get(f"{name}s", ())]
 
 
 def _holder(kind: str, entry: Any, draft: Draft) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext
 
 from policies.errors import Invalid
-from policies.policy_files.imports.draft import Draft, Needs, Path, Right, json_of
+from policies.policy_files.imports.draft import Draft, Needs, Path, Right, check_is_one, json_of
 
 NEEDS: Needs = {
     ("USE_SCHEMA", "schema"): frozenset(("DESCRIBE",)),
@@ -23,10 +23,16 @@ NEEDS: Needs = {
     )
 }
 """Rights on all tables of a database have `tables ` before them."""
-ALL = ("SELECT", "INSERT", "DELETE", "ALTER", "DESCRIBE", "DROP")
+ALL = {
+    "table": ("SELECT", "INSERT", "DELETE", "ALTER", "DESCRIBE", "DROP"),
+    "schema": ("CREATE_TABLE", "ALTER", "DESCRIBE", "DROP"),
+    "catalog": ("CREATE_DATABASE", "ALTER", "DESCRIBE", "DROP"),
+}
+"""What ALL, which the console of Lake Formation calls Super, means."""
 WHY = {
     "DESCRIBE": "A table is shown to whoever may do something with it, so there is no right to that alone.",
     "DROP": "Only an owner drops, so name the owner.",
+    "ALTER": "Only an owner alters this, so name the owner.",
     "tables DROP": "Only an owner drops, so name the owner.",
     "tables DESCRIBE": "What somebody has something on is shown to them anyway.",
 }
@@ -39,6 +45,7 @@ ENTRY: object = {
 }
 """How a permission is printed, as far as it is read."""
 BY_TAG = "It is given by tags; give it on the objects that have them."
+CATALOG_IDS = ("CatalogId", "TableCatalogId", "Id")
 
 
 def read(text: str, draft: Draft) -> None:
@@ -50,15 +57,21 @@ def read(text: str, draft: Draft) -> None:
         )
     if value.get("NextToken"):
         raise Invalid(gettext("This is one page of several. Print all of them, without --max-items."))
-    draft.say(
-        [right for entry in value["PrincipalResourcePermissions"] for right in _rights(entry, draft)],
-        NEEDS,
-        WHY,
-    )
+    entries, named = value["PrincipalResourcePermissions"], dict[str, str]()
+    check_is_one(gettext("catalogs"), _catalogs(entries))
+    draft.say([right for entry in entries for right in _rights(entry, named, draft)], NEEDS, WHY)
     draft.add_the_way("Lake Formation needs no right on what is above.")
 
 
-def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
+def _catalogs(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The numbers of the catalogs that permissions are about."""
+    for entry in entries:
+        for details in (entry.get("Resource") or {}).values():
+            yield from (str(details[name]) for name in CATALOG_IDS if (details or {}).get(name))
+
+
+def _rights(entry: Mapping[str, Any], known: dict[str, str], draft: Draft) -> Iterator[Right]:
+    """What an entry gives; `known` has who is meant by each name, so that no two become one."""
     named = str((entry.get("Principal") or {}).get("DataLakePrincipalIdentifier", ""))
     holder, resource = _holder(named), entry.get("Resource") or {}
     what = f"{named}: {', '.join(entry.get('Permissions') or ())} on {json_words(resource)}"
@@ -69,13 +82,16 @@ def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
     if not holder:
         draft.leave_out(what, "It is about everybody, or about nobody who is known.")
         return
+    if known.setdefault(holder, named) != named:
+        draft.leave_out(what, f"{holder} is {known[holder]} already.")
+        return
     if entry.get("Condition"):
         draft.leave_out(what, "It has a condition, which the law does not have.")
         return
     type_, path, mark = place
     given = set(entry.get("Permissions") or ())
     if "ALL" in given:
-        given = given - {"ALL"} | set(ALL if type_ == "table" or mark else ("DESCRIBE", "CREATE_TABLE"))
+        given = given - {"ALL"} | set(ALL["table" if mark else type_])
     if type_ == "table" and given != {"DESCRIBE"}:
         given.discard("DESCRIBE")  # whoever has anything on a table is shown it
     yield from (Right(holder, type_, path, f"{mark}{right}") for right in sorted(given))

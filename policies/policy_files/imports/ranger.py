@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.policy_files.imports.draft import Draft, Needs, Path, Right, json_of
+from django.utils.translation import gettext
+
+from policies.policy_files.imports.draft import Draft, Needs, Path, Right, check_is_one, json_of
 
 DATA = ("catalog", "schema", "table")
 ITSELF = "schema "
@@ -69,14 +71,22 @@ def read(text: str, draft: Draft) -> None:
     """Read one policy, a list of them, or an export.  Raises Invalid."""
     value = json_of(text, "Ranger", (POLICY | {"policies": [POLICY]}, [POLICY]))
     entries = value.get("policies", [value]) if isinstance(value, dict) else value
+    for type_ in SERVICES:
+        mine = [policy for policy in entries if _type(policy) == type_]
+        services = (str(one["service"]) for one in mine if one.get("service"))
+        check_is_one(gettext("services of %(type)s") % {"type": type_}, services)
     by_service: dict[str, list[Right]] = {}
     for policy in entries:
-        service = str(policy.get("serviceType") or "hive")
+        service = _type(policy)
         by_service.setdefault(service, []).extend(_rights(policy, service, draft))
     for service, rights in by_service.items():
         if service in SERVICES:
             draft.say(rights, SERVICES[service][0], WHY)
     draft.add_the_way("Ranger needs no right on what is above.")
+
+
+def _type(policy: Mapping[str, Any]) -> str:
+    return str(policy.get("serviceType") or "hive")
 
 
 def _rights(policy: Mapping[str, Any], service: str, draft: Draft) -> Iterator[Right]:
@@ -89,6 +99,8 @@ def _rights(policy: Mapping[str, Any], service: str, draft: Draft) -> Iterator[R
             draft.leave_out(
                 f"{name}: {what}", "The law has no exceptions; name the people in a role instead."
             )
+    if policy.get("policyPriority"):
+        draft.leave_out(f"{name}: its priority", "A denial counts before every grant here.")
     places = list(_places(policy, service, name, draft))
     if not policy.get("allowExceptions"):  # without its exceptions it would give more
         yield from _items(policy, "policyItems", service, places, name, draft)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from django.utils.translation import gettext
 
 from policies.errors import Invalid
-from policies.policy_files.imports.draft import Draft, Needs, Path, Right
+from policies.policy_files.imports.draft import Draft, LeftOut, Needs, Path, Right, check_is_one
 
 _TERM = re.compile(
     r"""--[^\n]*|/\*.*?\*/|(?P<dollar>\$\w*\$).*?(?P=dollar)|'(?:[^'\\]|''|\\.)*'"""
@@ -46,12 +46,13 @@ ALL = {
     "table": ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"),
     "view": ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"),
 }
-ALL_OF_MARIADB = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "CREATE VIEW", "DROP", "ALTER")
+REST = "all else of ALL PRIVILEGES"
+ALL_OF_MARIADB = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "CREATE VIEW", "DROP", "ALTER", REST)
 QUOTED = 500
 """So many letters of a statement are told."""
 OPTION = "MANAGE_GRANTS would let them give everything."
 ADMIN_OPTION = "Only who owns a role, or may grant on the realm, gives it to others."
-POWERS = {"SUPERUSER", "BYPASSRLS"}
+POWERS = {"SUPERUSER", "BYPASSRLS", "CREATEROLE", "REPLICATION"}
 ABOVE_GRANTS = "It goes past all grants; the law has owners and duties instead."
 WHY = {
     "TRUNCATE": "The law has no right to empty a table alone.",
@@ -59,7 +60,11 @@ WHY = {
     "TRIGGER": "The law has no triggers.",
     "TEMPORARY": "The law has no temporary tables.",
     "DROP": "Only an owner drops, so name the owner.",
+    REST: "The law has no indexes, triggers, routines, events and locks, and no rights on the server itself.",
 }
+OWN = "pg_"
+OWN_ROLE = "It is a role of PostgreSQL itself, and a dump does not say what it gives."
+OTHER_DATABASE = "It is about another database than the one that is imported."
 
 
 def read_postgresql(text: str, draft: Draft) -> None:
@@ -157,18 +162,50 @@ class _Grants:
 @dataclass
 class _PostgreSQL(_Grants):
     views: set[Path] = field(default_factory=set)
+    sequences: set[Path] = field(default_factory=set)
     roles: set[str] = field(default_factory=set)
+    logins: set[str] = field(default_factory=set)
+    database: str = ""
+    """The one whose own grants count."""
+
+    def _prepared(self, text: str) -> str:
+        r"""A command of psql, such as `\connect`, is a line of its own and has no semicolon."""
+        return re.sub(r"(?m)^\\.*$", lambda line: f";{line[0]};", text)
 
     def _look_ahead(self, statements: Sequence[Sequence[str]]) -> None:
+        self._find_database(statements)
         for terms in statements:
             upper = [term.upper() for term in terms]
-            if "VIEW" in upper[:4] and upper[:1] == ["CREATE"]:
-                rest = terms[upper.index("VIEW") + 1 :]
-                self.views.add(tuple(name_of(term) for term in rest[:3] if term != "."))
-            if upper[:2] in (["ALTER", "ROLE"], ["CREATE", "ROLE"]) and "NOLOGIN" in upper:
-                self.roles.add(name_of(terms[2]))
+            for kind, found in (("VIEW", self.views), ("SEQUENCE", self.sequences)):
+                if kind in upper[:4] and upper[:1] == ["CREATE"]:
+                    rest = terms[upper.index(kind) + 1 :]
+                    found.add(tuple(name_of(term) for term in rest[:3] if term != "."))
+            if upper[:2] in (["ALTER", "ROLE"], ["CREATE", "ROLE"]):
+                self.roles |= {name_of(terms[2])} if "NOLOGIN" in upper else set()
+                self.logins |= {name_of(terms[2])} if "LOGIN" in upper else set()
             if upper[:1] == ["GRANT"] and "ON" not in upper and "TO" in upper:
                 self.roles |= {name_of(part[0]) for part in _split(terms[1 : upper.index("TO")]) if part}
+        for name in sorted(self.roles & self.logins):
+            self.draft.holds(f"user:{name}", name)
+            self.draft.added.append(LeftOut(f"user:{name} holds role {name}", "Others are in it as a role."))
+
+    def _find_database(self, statements: Sequence[Sequence[str]]) -> None:
+        """Which database this is about.  Raises Invalid for several, and for data: all may stand there."""
+        connected, inside, named = "", set[str](), set[str]()
+        for terms in statements:
+            upper = [term.upper() for term in terms]
+            if upper[:1] == ["COPY"] and "STDIN" in upper:
+                raise Invalid(gettext("This dump has data in it. Dump with --schema-only."))
+            if upper[:1] in (["\\CONNECT"], ["\\C"]):
+                connected = name_of(terms[-1]).removeprefix("dbname=").strip("'")
+            about = _about(terms, upper)
+            if [term.upper() for term in about[:1]] == ["DATABASE"]:
+                named.add(name_of(about[1]))
+            elif about:
+                inside.add(connected)
+        check_is_one(gettext("databases"), inside)
+        only = named.pop() if len(named) == 1 else self.draft.catalog
+        self.database = next(iter(inside - {""}), only)
 
     def _statement(self, terms: list[str], upper: list[str]) -> None:
         if upper[:1] == ["GRANT"] and "TO" in upper:
@@ -185,8 +222,10 @@ class _PostgreSQL(_Grants):
             place = self._place(terms[1:-3]) if upper[1] in ("SCHEMA", "TABLE", "DATABASE") else None
             if upper[1] == "VIEW":
                 place = self._place(terms[2:-3])
+            elif upper[1:3] in (["MATERIALIZED", "VIEW"], ["FOREIGN", "TABLE"]):
+                place = self._place(terms[3:-3])
             if place is None:
-                self.draft.leave_out(_words(terms), "It is about something that the law has not.")
+                self.draft.leave_out(_words(terms), _why_not(upper[1]))
             else:
                 self.draft.owner(*place, self._holder(name_of(terms[-1])))
         elif upper[:1] == ["REVOKE"] and name_of(terms[-1]).upper() == "PUBLIC":
@@ -207,7 +246,7 @@ class _PostgreSQL(_Grants):
             self.draft.leave_out(f"{quoted}: the grant option", OPTION)
         place = self._place(terms[on + 1 : to])
         if place is None:
-            self.draft.leave_out(quoted, "It is on something that the law has not.")
+            self.draft.leave_out(quoted, _why_not(upper[on + 1]))
             return
         codes = self._privileges(terms[1:on], quoted)
         self.draft.count(len(codes) * len(holders))
@@ -217,6 +256,8 @@ class _PostgreSQL(_Grants):
                     self.draft.leave_out(
                         f"PUBLIC: {code} on {_words(terms[on + 1 : to])}", "It is about everybody."
                     )
+                elif name.startswith(OWN):
+                    self.draft.leave_out(f"{name}: {code} on {_words(terms[on + 1 : to])}", OWN_ROLE)
                 else:
                     rights = ALL[place[0]] if code == "ALL" else (code,)
                     self.rights += [Right(self._holder(name), *place, right) for right in rights]
@@ -233,25 +274,42 @@ class _PostgreSQL(_Grants):
         kind = terms[0].upper() if terms else ""
         names = [name_of(term) for term in terms if term != "."]
         if kind == "DATABASE" and len(names) == 2:
-            return "catalog", self.draft.in_catalog()
+            return ("catalog", self.draft.in_catalog()) if names[1] == self.database else None
         if kind == "SCHEMA" and len(names) == 2:
             return "schema", self.draft.in_catalog(names[1])
         names = names[1:] if kind == "TABLE" else names
         if len(names) != 2 or "," in terms or kind in ("SEQUENCE", "FUNCTION", "ALL", "TYPE", "LANGUAGE"):
             return None
+        if tuple(names) in self.sequences:
+            return None
         return ("view" if tuple(names) in self.views else "table"), self.draft.in_catalog(*names)
 
     def _holder(self, name: str) -> str:
-        return f"role:{name}" if name in self.roles else f"user:{name}"
+        return f"role:{name}" if name in self.roles or name.startswith(OWN) else f"user:{name}"
 
     def _membership(self, roles: Sequence[str], holders: Sequence[str]) -> None:
         self.draft.count(len(roles) * len(holders))
         for role in roles:
             for name in holders:
+                if role.startswith(OWN):
+                    self.draft.leave_out(f"{name} is in role {role}", OWN_ROLE)
+                    continue
                 if name in self.roles:
                     self.draft.leave_out(f"role {name} is in role {role}", "Roles hold no roles here.")
-                else:
+                if name in self.logins or name not in self.roles:
                     self.draft.holds(f"user:{name}", role)
+
+
+def _about(terms: Sequence[str], upper: Sequence[str]) -> Sequence[str]:
+    """What a grant is on, or whose owner is told, and all behind it; nothing for other statements."""
+    if upper[:1] == ["GRANT"] and "ON" in upper[:-2]:
+        return terms[upper.index("ON") + 1 :]
+    return terms[1:] if upper[:1] == ["ALTER"] and upper[-3:-1] == ["OWNER", "TO"] else ()
+
+
+def _why_not(kind: str) -> str:
+    """Why a grant on this, or its owner, is not said."""
+    return OTHER_DATABASE if kind == "DATABASE" else "It is about something that the law has not."
 
 
 @dataclass
@@ -270,6 +328,9 @@ class _MariaDB(_Grants):
         to = upper.index("TO")
         if len(_split(terms[to + 1 :])) > 1:
             self.draft.leave_out(_words(terms)[:QUOTED], "It is about several accounts. Grant to each alone.")
+            return
+        if [name_of(term).upper() for term in terms[to + 1 :]] == ["PUBLIC"]:
+            self.draft.leave_out(_words(terms)[:QUOTED], "It is about everybody.")
             return
         holder = self._holder(terms[to + 1 :], _words(terms[: to + 4]))
         if holder:
@@ -304,7 +365,8 @@ class _MariaDB(_Grants):
             return "catalog", self.draft.in_catalog()
         if len(names) != 2 or "%" in names[0] or (re.search(r"(?<!\\)_", names[0]) and names[1] == "*"):
             return None
-        schema = names[0].replace("\\_", "_")
+        # `mariadb` doubles backslashes where it draws no box
+        schema = re.sub(r"\\{1,2}_", "_", names[0])
         if names[1] == "*":
             return "schema", self.draft.in_catalog(schema)
         return "table", self.draft.in_catalog(schema, names[1])

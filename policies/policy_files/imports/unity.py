@@ -50,7 +50,10 @@ def read(text: str, draft: Draft) -> None:
     """Read the answers, each with its object.  Raises Invalid."""
     value = json_of(text, "Unity Catalog", (ANSWER, [ANSWER]))
     entries = value if isinstance(value, list) else [value]
-    if not all("privilege_assignments" in entry for entry in entries):
+    if any(entry.get("next_page_token") for entry in entries):
+        raise Invalid(gettext("This is one page of several. Ask without max_results for all of them."))
+    # nobody has anything on an object whose answer is empty but for what stands beside it
+    if not all("privilege_assignments" in entry or "securable_type" in entry for entry in entries):
         raise Invalid(gettext("This is not valid JSON of Unity Catalog: privilege_assignments is missing."))
     draft.say([right for entry in entries for right in _rights(entry, draft)], NEEDS, WHY)
 
@@ -67,7 +70,7 @@ def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
         draft.owner(kind[0], path, _holder(str(entry["owner"])))
     elif entry.get("owner"):
         draft.leave_out(f"owner of {called} {name}: {entry['owner']}", "The realm is owned here already.")
-    for given in entry["privilege_assignments"] or ():
+    for given in entry.get("privilege_assignments") or ():
         holder = _holder(str(given.get("principal", "")))
         for right in given.get("privileges") or ():
             code, above = _code(right)
