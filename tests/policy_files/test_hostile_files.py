@@ -89,3 +89,12 @@ def test_a_long_file_that_gives_nothing_known_is_read_at_once() -> None:
     draft = imports.read("postgresql", text, realm="demo", catalog="shop")
     assert "members" not in draft.text()
     assert time.process_time() - began < 5
+
+
+def test_a_dump_of_very_many_owned_tables_is_read_in_time_that_grows_with_it() -> None:
+    many = 10_000
+    owned = (f"ALTER TABLE sales.t{number} OWNER TO p{number % 50};" for number in range(many))
+    began = time.process_time()
+    draft = imports.read("postgresql", GIVEN + "\n".join(owned), realm="demo", catalog="shop")
+    assert sum(item.kind == "owner" for item in draft.statements) == many
+    assert time.process_time() - began < 5

@@ -64,6 +64,8 @@ class Draft:
     statements: set[Statement] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
     added: list[LeftOut] = field(default_factory=list)
+    owners: dict[str, str] = field(default_factory=dict)
+    """Of the objects that have one; a dump names one for each of very many."""
     counted: int = 0
 
     def count(self, many: int) -> None:
@@ -155,10 +157,10 @@ class Draft:
         except BadName as problem:
             self.leave_out(what, f"{problem}.")
             return
-        others = (item.who for item in self.statements if item.kind == kinds.OWNER and item.target == target)
-        if other := next((other for other in others if other != who), ""):
+        if (other := self.owners.get(target, who)) != who:
             self.leave_out(what, f"{other} is named as its owner too; it has one.")
         elif self.member(who):
+            self.owners[target] = who
             self.statements.add(Statement(kinds.OWNER, target=target, who=who))
 
     # rights
