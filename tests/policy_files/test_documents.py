@@ -34,7 +34,7 @@ def shell(transactional_db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.mark.django_db(transaction=True)
 def test_the_commands_and_the_program_of_the_page(shell: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    simulate, export, plan, apply, taken = (
+    simulate, export, plan, apply, drifted, taken = (
         shlex.split(line) for line in re.findall(r"^\$ lakewarden (.*)$", PAGE, re.M)
     )
     assert main(simulate) == 0, capsys.readouterr().err
@@ -49,6 +49,7 @@ def test_the_commands_and_the_program_of_the_page(shell: Site, capsys: pytest.Ca
     digest = out.splitlines()[-1].removeprefix("plan ")
     assert main([digest if word == "DIGEST" else word for word in apply]) == 0
     assert main([digest if word == "DIGEST" else word for word in apply]) == 2
+    assert main(drifted) == 0
     file.write_text(file.read_text().replace("members:\n", "members:\n  - user:eva\n"))
     assert main([*plan, "--json"]) == 3
     file.write_text("format: 1\nrealm: none\n")
