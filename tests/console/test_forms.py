@@ -218,7 +218,7 @@ def test_a_form_outlives_its_session(orders: Node, signed_in: Callable[[str], Cl
     client = Client()
     door = client.post(form(orders), {**ANA, "reason": "Kept <b>for</b> later"})
     assert door.status_code == 401
-    assert b"What you typed is kept" in door.content
+    assert b"Your input is kept" in door.content
     entered = client.post(
         "/sign-in",
         {

@@ -93,7 +93,7 @@ def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResp
                 row.pk,
                 row.wrap().name if row.type == second_factors.PASSKEY else NAMES[row.type],
                 words.moment(row.created_at),
-                words.ago(row.last_used_at) if row.last_used_at else "never",
+                words.ago(row.last_used_at) if row.last_used_at else _("never"),
             )
             for row in rows
         ],

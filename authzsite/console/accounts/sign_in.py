@@ -39,7 +39,7 @@ def sign_in(request: Request) -> HttpResponse:
     form = SignInForm(request.POST)
     user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
     if user is None:
-        problem = _("Enter and password do not match. Check both and try again.")
+        problem = _("Name and password do not match. Check both and try again.")
         return sign_in_page(
             request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
         )

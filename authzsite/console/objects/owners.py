@@ -447,7 +447,11 @@ class HandOverView(ChangeView):
         context = {
             "heading": _("%(done)s of %(count)s handed over")
             % {"done": words.number(self.done), "count": words.count(self.done + left, "object")},
-            "text": _("%(left)s are left. This continues by itself; without scripts, use the button.")
+            "text": ngettext(
+                "%(left)s is left. This continues by itself; without scripts, use the button.",
+                "%(left)s are left. This continues by itself; without scripts, use the button.",
+                left,
+            )
             % {"left": words.number(left)},
             "done": self.done,
             "total": self.done + left,

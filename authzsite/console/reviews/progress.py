@@ -43,6 +43,8 @@ class ReviewerProgress:
     owes: str
     pace: str
     quick: str
+    quick_url: str
+    """The decisions made quickly, where there are any."""
     kept: str
     stamps: bool
     action: Action | None
@@ -95,7 +97,6 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "stages": list(_stages(visit)),
         "many": words.count(len(reviewers), "reviewer"),
         "pace_words": words.count(review.pace, "second"),
-        "quick_url": f"{visit.url('review_result')}?show=quick",
         "again": words.count(counts["again"], "row") if counts["again"] else "",
     }
     realm, revision = visit.root.name, review.revision
@@ -203,6 +204,7 @@ def _line(
         words.number(owes) if owes else _("Nothing"),
         _seconds(pace),
         words.number(pace.quick) if pace and pace.quick else _("None") if pace else "",
+        f"{visit.url('review_result')}?show=quick" if pace and pace.quick else "",
         _kept(pace),
         _stamps(visit, pace),
         _passing(visit, person) if owes and visit.is_open and visit.standing.leads else None,

@@ -12,7 +12,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -255,7 +255,8 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int]) -> Note | None:
     waits = counts["state_carried"]
     if waits and visit.review.state == "proving":
         text = _("Each removal is proved once its backend is read again. This page shows when.")
-        return Note("", _("%(waits)s wait for proof.") % {"waits": words.count(waits, "removal")}, text)
+        strong = ngettext("%(waits)s waits for proof.", "%(waits)s wait for proof.", waits)
+        return Note("", strong % {"waits": words.count(waits, "removal")}, text)
     return None
 
 
@@ -322,12 +323,17 @@ def paper(request: Request, id: int) -> HttpResponse:
         "starter": visit.review.starter.label,
         "lines": [result._line(wording, row, None) for row in rows],
         "digest": visit.review.digest,
-        "more": _("%(left)s more rows are in the file.") % {"left": words.number(left)} if left > 0 else "",
+        "more": _left_out(left) if left > 0 else "",
         "back": visit.url("review_result"),
     }
     realm, revision = visit.root.name, visit.review.revision
     template = "console/reviews/printout.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision)
+
+
+def _left_out(many: int) -> str:
+    text = ngettext("%(left)s more row is in the file.", "%(left)s more rows are in the file.", many)
+    return text % {"left": words.number(many)}
 
 
 HEAD = (

@@ -11,7 +11,7 @@ from django import forms
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.change_view import Plan as PlanShown
@@ -257,7 +257,7 @@ class StartReviewView(ChangeView):
 
     def button(self, form: ReviewForm) -> str:
         return (
-            gettext("Start it over %(rows)s") % {"rows": words.count(self.counted.rows, "row")}
+            gettext("Start the review of %(rows)s") % {"rows": words.count(self.counted.rows, "row")}
             if self.counted
             else gettext("Start the review")
         )
@@ -304,7 +304,7 @@ def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
 def _tally(counted: Estimate | None) -> Tally | None:
     if counted is None:
         return None
-    counts = [Count(words.number(counted.rows), "row" if counted.rows == 1 else "rows")]
+    counts = [Count(words.number(counted.rows), ngettext("row", "rows", counted.rows))]
     if counted.people:
         counts.append(Count(words.number(counted.people), gettext("people, groups and services")))
     return Tally(tuple(counts))
@@ -335,6 +335,6 @@ KINDS = {
     "assigned": gettext_lazy("held through a role"),
     "rules": gettext_lazy("granted by roles that you cannot change"),
     "members": gettext_lazy("group memberships"),
-    "owned": "ownerships",
+    "owned": gettext_lazy("ownerships"),
     "foreign": gettext_lazy("found in a backend, not granted here"),
 }

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from django.db.models import Count, F, Q
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import State
@@ -97,9 +97,8 @@ class BackendState:
         stuck = [gettext("%(stuck)s stuck") % {"stuck": words.number(self.stuck)}] if self.stuck else []
         if self.differs is not None:
             left = self.differs - self.stuck
-            return ", ".join(
-                [*([gettext("%(left)s differ") % {"left": words.number(left)}] if left > 0 else []), *stuck]
-            )
+            differ = ngettext("%(left)s differs", "%(left)s differ", left) % {"left": words.number(left)}
+            return ", ".join([*([differ] if left > 0 else []), *stuck])
         counts = self.row.counts
         labels = {"missing": gettext("%(number)s missing"), "extra": gettext("%(number)s extra")}
         parts = [

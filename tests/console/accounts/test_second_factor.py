@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -55,6 +56,15 @@ def test_the_password_alone_lets_nobody_in(armed: User) -> None:
     answer = browser.post("/sign-in/second", {"code": code()})
     assert answer.headers["Location"] == "/keys"
     assert inside(browser)
+
+
+def test_a_factor_that_was_never_used_is_told_in_the_language_of_the_reader(armed: User) -> None:
+    browser = Client()
+    password(browser)
+    browser.post("/sign-in/second", {"code": code()})
+    Authenticator.objects.update(last_used_at=None)
+    page = browser.get("/profile/second-factor", HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    assert re.search(r"verwendet:\s+nie", page)
 
 
 def test_a_code_is_good_once_and_one_before_it_never_again(armed: User) -> None:

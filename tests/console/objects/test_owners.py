@@ -99,6 +99,16 @@ def test_what_is_not_one_s_own_stays_and_is_said(marek: Client, signed_in: Enter
     assert owner_of(the("table", "shop.stock.items")) == a_person("mia")
 
 
+@pytest.mark.parametrize(("batch", "said"), [(2, "2 are left."), (3, "1 is left.")])
+def test_what_is_left_is_counted_in_words(
+    marek: Client, monkeypatch: pytest.MonkeyPatch, batch: int, said: str
+) -> None:
+    monkeypatch.setattr(console, "BATCH", batch)
+    for node in tables("orders", "refunds", "customers"):
+        owned(node, "olivia")
+    assert said in posted(marek, f"{HAND_OVER}?of=olivia", who="user:ana", step="save").content.decode()
+
+
 def test_in_batches_with_progress(marek: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "BATCH", 2)
     for node in tables("orders", "refunds", "customers"):

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from accounts.people import make_account
+from authzsite.console.reviews import results, start
 from catalog.nodes import Node
 from policies.models import AccessRecord, Review, ReviewRow
 from policies.reviews import completion, management, population
@@ -20,7 +22,7 @@ from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import GrantRequest
 from tests.console.settings.test_owners_and_members import posted
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, rewritten, the
 from tests.kept import kept
 from tests.markup import markup
 from tests.reviews.world import a_review, acts, decides, rows
@@ -101,6 +103,15 @@ def test_what_is_decided_no_longer_waits(sales: Node, signed_in: Enter) -> None:
 def form_of(**more: Any) -> dict[str, Any]:
     plan = {"title": "Quarter four", "on": the("schema", "shop.sales").id, "by": "owner", "days": "10"}
     return {**plan, "silence": "keep", "reasons": "changes", "every": "3", **more}
+
+
+def test_the_count_is_told_in_the_language_of_the_reader(sales: Node, signed_in: Enter) -> None:
+    address = f"/reviews/new?on={the('schema', 'shop.sales').id}"
+    page = signed_in("olivia").get(address, HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    assert re.search(r"<b>\d+</b><span>Zeilen</span>", page)
+    assert re.search(r"Überprüfung von \d+ Zeilen starten", page)
+    with override("de"):
+        assert str(start.KINDS["owned"]) == "Eigentümerschaften"
 
 
 def test_a_review_is_counted_before_it_is_started(sales: Node, signed_in: Enter) -> None:
@@ -332,6 +343,29 @@ def test_who_started_it_sees_who_owes_how_much_and_how_fast(sales: Node, signed_
     assert signed_in("olivia").get(f"/reviews/{review.pk}/progress").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("names", "said"), [((ANA,), "1 removal waits for proof."), ((ANA, NORA), "2 removals wait for proof.")]
+)
+def test_what_waits_for_proof_is_counted_in_words(
+    sales: Node, signed_in: Enter, names: tuple[str, ...], said: str
+) -> None:
+    review = a_review(sales, by="marek")
+    rewritten(ReviewRow.objects.filter(pk__in=[rows(review)[name].pk for name in names]), state="carried")
+    rewritten(Review.objects.filter(pk=review.pk), state="proving")
+    assert said in text(signed_in("marek"), f"/reviews/{review.pk}/result")
+
+
+@pytest.mark.parametrize(("seconds", "leads"), [(1, True), (600, False)])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_only_quick_decisions_are_led_to(
+    sales: Node, signed_in: Enter, language: str, seconds: int, leads: bool
+) -> None:
+    review = a_review(sales, by="marek")
+    decides("olivia", rows(review)[ANA], "keep", seconds=seconds)
+    page = signed_in("marek").get(f"/reviews/{review.pk}/progress", HTTP_ACCEPT_LANGUAGE=language)
+    assert ("show=quick" in page.content.decode()) == leads
+
+
 @pytest.mark.parametrize("deed", ["extend", "end", "cancel", "remind", "repeat"])
 def test_leading_is_for_who_may_grant_there(deed: str, sales: Node, signed_in: Enter) -> None:
     duties.give(sales, "view_history", a_person("mia"), by=BY, authority=AUTHORITY)
@@ -391,6 +425,17 @@ def test_paper_and_file_hold_every_row(sales: Node, signed_in: Enter) -> None:
     assert review.digest in paper
     file = b"".join(olivia.get(f"/reviews/{review.pk}/rows.csv")).decode()
     assert len(file.splitlines()) == many + 1
+
+
+@pytest.mark.parametrize(
+    ("left", "said"), [(1, "1 more row is in the file."), (2, "2 more rows are in the file.")]
+)
+def test_paper_counts_what_it_leaves_to_the_file(
+    sales: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch, left: int, said: str
+) -> None:
+    review = a_review()
+    monkeypatch.setattr(results, "PRINTED", len(rows(review)) - left)
+    assert said in text(signed_in("olivia"), f"/reviews/{review.pk}/print")
 
 
 def test_evidence_is_for_who_may_export_the_history(sales: Node, signed_in: Enter) -> None:

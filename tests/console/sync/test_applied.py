@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts import people
 from authzsite.console.kit.display.parts import State
 from authzsite.console.sync import applied
+from authzsite.console.sync.backend_state import BackendState
 from policies.models import Backend, OutboxEntry
 from policies.sync import worker
 from policies.sync.status import SyncStatus
@@ -37,6 +38,12 @@ def page(client: Client, address: str) -> str:
 
 def orders() -> int:
     return the("table", "shop.sales.orders").id
+
+
+@pytest.mark.parametrize(("differs", "said"), [(1, "1 differs"), (2, "2 differ"), (3, "2 differ, 1 stuck")])
+def test_what_differs_is_counted_in_words(differs: int, said: str) -> None:
+    row = Backend(state=Backend.State.BEHIND, policy=Backend.Policy.REPAIR)
+    assert BackendState(row, 0, stuck=int(differs > 2), differs=differs).state().note == said
 
 
 def test_the_object_says_it_of_each_line(looked: Backend, signed_in: Enter) -> None:
