@@ -5,7 +5,7 @@ Times are seconds since 1970.  Keys are unique across all types of a realm, role
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from lakewarden.law import dialects, pattern_levels
@@ -148,6 +148,19 @@ def abilities(slice: Slice, lineage: Lineage, *, now: float) -> frozenset[str]:
     return frozenset(
         name for name, operation in operations if operation and decide(slice, operation, lineage, now=now)
     )
+
+
+def likeness(slice: Slice, lineage: Lineage, *, now: float) -> Hashable | None:
+    """All that `abilities` follows from: the same for two slices on two lineages, and so are their abilities.
+
+    None where rules are about texts, as there each object is a question of its own.
+    """
+    slice = at(slice, now)
+    law = dialects.get(slice.dialect)
+    if law.by_text:
+        return None
+    who = (slice.dialect, slice.mode, slice.member, slice.service_admin, lineage[-1].key in slice.selves)
+    return reach(slice, law, lineage), who, tuple(level.type for level in lineage)
 
 
 def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> bool:

@@ -7,7 +7,7 @@ asked about for all of them.  The counts are exact.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from accounts.models import Principal
 from catalog.models import Placement
 from catalog.nodes import Node, nodes, on_or_below
 from lakewarden.law import engine
+from lakewarden.law.facts import Lineage, Slice
 from policies.decisions import personal_role_names
 from policies.errors import Invalid
 from policies.simulation.simulation import Alike, Simulation
@@ -90,6 +91,7 @@ class Difference:
     ) -> None:
         self.simulation, self.viewer, self.governed = simulation, viewer, governed
         self.progress = progress
+        self._known: dict[Hashable, frozenset[str]] = {}
 
     @cached_property
     def totals(self) -> Totals:
@@ -216,11 +218,19 @@ class Difference:
         """What some people can do to an object, before and after."""
         moment = self.simulation.at.timestamp()
         lineage = self.simulation.proposed.lineage(node)
-        before = engine.abilities(alike.before, node.levels, now=moment)
+        before = self._decided(alike.before, node.levels, moment)
         if alike.closed or lineage is None:
             return before, frozenset()
-        after = engine.abilities(alike.after, lineage, now=moment)
-        return before, after
+        return before, self._decided(alike.after, lineage, moment)
+
+    def _decided(self, slice_: Slice, lineage: Lineage, moment: float) -> frozenset[str]:
+        """What may be done, decided once for all that it follows from; not where rules are about texts."""
+        like = engine.likeness(slice_, lineage, now=moment)
+        if like is None:
+            return engine.abilities(slice_, lineage, now=moment)
+        if like not in self._known:
+            self._known[like] = engine.abilities(slice_, lineage, now=moment)
+        return self._known[like]
 
 
 def _persons(effects: Iterable[_Effect]) -> Iterator[tuple[Principal, _Effect]]:

@@ -10,7 +10,7 @@ from lakewarden.law import dialects, engine
 from lakewarden.law.explain import explain, missing
 from lakewarden.law.facts import OWNER, Level, Rule, Station
 
-from .worlds import LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
+from .worlds import ALICE, LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
 
 WORLDS = 100
 
@@ -294,3 +294,22 @@ def test_what_is_missing_alone_names_the_very_denial():
     for number, name in ((1, "readers"), (2, "writers")):
         [(via, rule)] = lacking(number, name)
         assert (via[0].name, rule.fact) == (name, f"grant:{number}")
+
+
+def test_slices_of_one_likeness_may_do_the_same():
+    """By all that likeness is made of: rules, membership, administration, mode, and who one is."""
+    rng, known, again = random.Random(14), {}, 0
+    for _ in range(4 * WORLDS):
+        slice, mode = random_slice(rng), rng.choice(("on", "on", "off", "pass-through"))
+        slice = replace(slice, mode=mode, member=rng.random() < 0.7)
+        for name in rng.sample(NAMES, 30):
+            like = engine.likeness(slice, TREE[name], now=0.0)
+            able = engine.abilities(slice, TREE[name], now=0.0)
+            again += like in known
+            assert known.setdefault(like, able) == able
+    assert again > 1000 and len(set(known.values())) > 30
+
+
+def test_rules_about_texts_have_no_likeness():
+    slice = engine.build(ALICE, "demo", "cdap43", 1, (), member=True, now=0.0)
+    assert engine.likeness(slice, (Level("instance", 1), Level("namespace", 2, "ns1")), now=0.0) is None
