@@ -6,6 +6,7 @@ one that was applied last.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,6 +48,21 @@ class DriftLine:
 
 
 @dataclass(frozen=True)
+class PartsToPaste:
+    """The parts of a file that differ, as far as somebody pastes them.
+
+    `whole` has the shorter ones.  Of the `long` ones, by name with their number of lines, there is only what
+    differs: what to put in and what to take out.  `more` lines are in neither; the whole file has them.
+    """
+
+    whole: str
+    long: tuple[tuple[str, int], ...]
+    put_in: str
+    take_out: str
+    more: int
+
+
+@dataclass(frozen=True)
 class FileDrift:
     """What became of what one file says."""
 
@@ -70,6 +86,30 @@ class FileDrift:
         """The parts of that file that differ, to paste."""
         places = {_section(step.key) for step in self.steps}
         return document.sections_of(self.root.kind, (s for s in self._taken_in if _section(s) in places))
+
+    def parts(self, most: int) -> PartsToPaste:
+        """The same where parts may be long, such as a role that thousands hold: so many lines of each."""
+        said, steps = defaultdict(list), defaultdict(list)
+        for statement in self._taken_in:
+            said[_section(statement)].append(statement)
+        for step in self.steps:
+            steps[_section(step.key)].append(step)
+        short, left = list[Statement](), most
+        long = sorted(steps, key=lambda place: (len(said[place]), place))
+        while long and len(said[long[0]]) <= left:
+            place = long.pop(0)
+            short += said[place]
+            left -= len(said[place])
+        differing = [step for place in long for step in steps[place]]
+        put_in = sorted(statement for step in differing for statement in step.in_excess)
+        take_out = sorted(statement for step in differing for statement in step.lacking)
+        return PartsToPaste(
+            document.sections_of(self.root.kind, short),
+            tuple((_called(place), len(said[place])) for place in long),
+            document.sections_of(self.root.kind, put_in[:most]),
+            document.sections_of(self.root.kind, take_out[:most]),
+            len(put_in[most:]) + len(take_out[most:]),
+        )
 
     @property
     def gone(self) -> list[str]:
@@ -128,6 +168,12 @@ def _section(statement: Statement) -> tuple[str, str]:
     if statement.kind in kinds.OF_ROLES:
         return "roles", statement.role
     return "objects", statement.target
+
+
+def _called(place: tuple[str, str]) -> str:
+    """A part of a file as `owns` names it."""
+    part, name = place
+    return f"role:{name}" if part == "roles" else name or part
 
 
 class _Makers:

@@ -291,6 +291,7 @@ ROOMS = (
     ("Search", "olivia", "/search?q=o"),
     ("Search, nothing", "olivia", "/search?q=zzz"),
     ("Help", "olivia", "/help"),
+    ("Calls for programs", "olivia", "/help/calls"),
     ("Keys", "olivia", "/keys"),
     ("Not found", "olivia", "/objects/987654321"),
     ("Sign in", "", "/sign-in"),

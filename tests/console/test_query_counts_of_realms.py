@@ -31,6 +31,7 @@ REALMS = {
     "what a catalog holds": "/sync/{backend}/discover",
     "help": "/help",
     "help on one word": "/help?q=owner",
+    "calls for programs": "/help/calls",
     "first steps": "/first",
 }
 ADMINS = ("a new realm", "first steps")

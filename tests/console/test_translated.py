@@ -56,7 +56,8 @@ class Texts(HTMLParser):
             if tag != "meta" and name in given:
                 self.found.append(outside_marks(given[name] or "")[0])
         looks = (given.get("class") or "").split()
-        if tag in UNREAD or {"mono", "face"} & set(looks) or given.get("name") in UNTRANSLATED:
+        says_so = tag != "html" and given.get("lang") == "en"  # what is kept in English, and read out as such
+        if tag in UNREAD or {"mono", "face"} & set(looks) or given.get("name") in UNTRANSLATED or says_so:
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -162,6 +162,7 @@ PAGES = (
     Page("object_owner", "/objects/{table}/owner", DOOR, 404, 404, 403, 403, 200, 404, 404),
     Page("object_owner", "/objects/{table}/owner", KEPT, 404, 404, 403, 403, 200, 404, 404, "post"),
     Page("help", "/help", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("calls", "/help/calls", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("first", "/first", DOOR, 403, 403, 403, 403, 403, 403, 200),
     Page("realms", "/realms", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("realm_new", "/realms/new", DOOR, 403, 403, 403, 403, 403, 403, 200),

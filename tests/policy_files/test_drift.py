@@ -173,6 +173,24 @@ def test_the_file_applied_again_takes_it_back_and_taking_it_in_leaves_nothing(wo
     assert exported(world).count("user:ana") == 2
 
 
+def test_of_a_part_that_is_long_only_what_differs_is_shown_to_paste(world: Node) -> None:
+    names = [f"user:p{number:02}" for number in range(30)]
+    admit(world, *names)
+    do(world, READER.replace("[user:bo]", f"[{', '.join(names)}]"))
+    reader = the("role", "reader")
+    roles.assign(reader, user("ana"), by=BY, authority=AUTHORITY)
+    roles.unassign(reader, user("p07"), by=BY, authority=AUTHORITY)
+    found = of(world, "role:reader")
+    everything = found.parts(100)
+    assert (everything.whole, everything.long) == (found.sections, ())
+    assert everything.put_in == everything.take_out == "" and everything.more == 0
+    parts = found.parts(10)
+    assert parts.whole == "" and parts.long == (("role:reader", 33),)
+    assert parts.put_in == "roles:\n  reader:\n    holders:\n      - user:ana\n"
+    assert parts.take_out == "roles:\n  reader:\n    holders:\n      - user:p07\n"
+    assert (found.parts(0).put_in, found.parts(0).more) == ("", 2)
+
+
 def test_a_file_that_finds_all_as_it_says_is_kept_too_and_once(world: Node) -> None:
     text = MEMBERS.replace("[user:admin, user:ana, user:bo, user:marek, group:analysts]", "MEMBERS")
     there = exported(world).split("members:\n")[1].split("roles:")[0]

@@ -43,6 +43,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "cursor": TEXT,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
 }
+_BRACES = str.maketrans("", "", "{}")
+"""Generators make the names of functions from these, and not all of them from braces."""
 PAGED = ("cursor", "limit")
 """The parameters of a list that goes on page by page."""
 
@@ -60,7 +62,8 @@ class CallSchema(AutoSchema):
     """Calls are known by method and path; every one takes and answers JSON, for a token."""
 
     def get_operation_id(self) -> str:
-        return f"{self.method.lower()}-{self.path.removeprefix('/authz/v1/')}"
+        place = self.path.removeprefix("/authz/v1/").replace("/", "-").translate(_BRACES)
+        return f"{self.method.lower()}-{place}"
 
     def get_tags(self) -> list[str]:
         return [self.path.split("/")[3]]

@@ -254,7 +254,7 @@ class ReviewRowSerializer(Answer):
     proved_at = Moment(allow_null=True)
     proof = AnyObject()
 
-    @extend_schema_field({"type": "array", "items": {"type": "array"}})
+    @extend_schema_field({"type": "array", "items": {"type": "array", "items": {}}})
     def get_gives(self, row: ReviewRow) -> list[Any]:
         return [each[1:] for each in row.gives]
 

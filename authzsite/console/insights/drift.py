@@ -26,13 +26,15 @@ from policies.authority import Actor
 from policies.data_views.visibility import sees_all_access
 from policies.policy_files import applied_files, drift
 from policies.policy_files.applied_files import KeptFile
-from policies.policy_files.drift import ADDED, CHANGED, REMOVED, DriftLine, FileDrift
+from policies.policy_files.drift import ADDED, CHANGED, REMOVED, DriftLine, FileDrift, PartsToPaste
 from policies.policy_files.statements import Statement
 from policies.record.history import Names
 from policies.services.grants import revision_now
 
 SHOWN = 200
 """So many lines of each file are written out; the command and the API list more."""
+PASTED = 500
+"""So many lines of a file are shown to paste; of longer parts those that differ, and the file has all."""
 KINDS = (
     (REMOVED, "lose", gettext_lazy("Removed")),
     (CHANGED, "change", gettext_lazy("Changed")),
@@ -50,7 +52,9 @@ class ShownFile:
     applied_url: str
     note: Note
     diff: Diff | None
-    sections: str
+    parts: PartsToPaste
+    long: str
+    more: str
     gone: tuple[str, ...]
     plan_again: Action | None
     take_in: Action | None
@@ -171,6 +175,7 @@ def _shown(ward: RealmAccess, item: FileDrift, names: Names) -> ShownFile:
     lines = tuple(_lines(item, names))
     again = f"{reverse('console:policy_file', args=[ward.root.id])}?applied={kept.scope}"
     more = _("of the file that owns %(parts)s") % {"parts": _parts(kept)}
+    parts, gone = item.parts(PASTED), item.gone
     return ShownFile(
         title=_("Owns %(parts)s") % {"parts": _parts(kept)},
         code=f"f{kept.scope[:12]}",
@@ -178,8 +183,10 @@ def _shown(ward: RealmAccess, item: FileDrift, names: Names) -> ShownFile:
         applied_url=_change_url(kept.revision),
         note=_note(item),
         diff=Diff(lines) if lines else None,
-        sections=item.sections,
-        gone=tuple(item.gone),
+        parts=parts,
+        long=_long(parts),
+        more=_more(parts.more + len(gone[SHOWN:])),
+        gone=tuple(gone[:SHOWN]),
         plan_again=Action(_("Plan the file again"), again, more=more) if lines else None,
         take_in=Action(
             _("Download the whole file"), reverse("console:policy_taken_in", args=place), more=more
@@ -199,6 +206,25 @@ def _note(item: FileDrift) -> Note:
     many = len(item.lines)
     text = ngettext("%(many)s line differs.", "%(many)s lines differ.", many)
     return Note("warn", text % {"many": words.number(many)}, "")
+
+
+def _long(parts: PartsToPaste) -> str:
+    """Which parts are too long to be shown whole, the longest first."""
+    lines = (
+        ngettext("%(name)s (%(many)s line)", "%(name)s (%(many)s lines)", many)
+        % {"name": name, "many": words.number(many)}
+        for name, many in parts.long[: -SHOWN - 1 : -1]
+    )
+    return ", ".join(lines)
+
+
+def _more(many: int) -> str:
+    text = ngettext(
+        "%(many)s more line differs. The whole file has it.",
+        "%(many)s more lines differ. The whole file has them.",
+        many,
+    )
+    return text % {"many": words.number(many)} if many else ""
 
 
 def _first(item: FileDrift) -> Iterable[DriftLine]:

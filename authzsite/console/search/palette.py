@@ -250,6 +250,7 @@ class Sought:
             ("user", reverse("console:person", args=[self.circle.asker.pk]), gettext("Your own access"), ""),
             ("user", reverse("console:profile"), gettext("Your settings"), ""),
             ("keyboard", reverse("console:keys"), gettext("Keyboard and help"), "?"),
+            ("table", reverse("console:calls"), gettext("Calls for programs (API)"), ""),
         ]
         for icon, url, name, keys in (*rooms, *more):
             if self.text.casefold() in name.casefold():

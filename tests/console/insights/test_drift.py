@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from django.test import Client
 from django.utils import translation
 
@@ -88,6 +89,18 @@ def test_both_ways_out_lead_to_nothing_that_differs(shop: Node, signed_in: Enter
     give_by_hand(shop)
     applied(shop, text)
     assert "Nothing differs" in shown(marek, shop)
+
+
+def test_of_a_role_that_very_many_hold_the_page_shows_what_differs(
+    shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("authzsite.console.insights.drift.PASTED", 2)
+    applied(shop)
+    give_by_hand(shop)
+    body = shown(signed_in("marek"), shop)
+    assert "Too long to be shown whole: role:sales_read (5 lines)" in body
+    assert "- user:ana" in body and "- group:analysts" not in body
+    assert "Download the whole file" in body
 
 
 def test_a_file_that_nobody_applies_any_more_is_let_go(shop: Node, signed_in: Enter) -> None:
