@@ -70,6 +70,13 @@ function mayClose(dialog) {
 document.addEventListener("cancel", event => {
   if (event.target.matches("dialog") && !mayClose(event.target)) event.preventDefault();
 }, true);
+// A browser lets `cancel` be prevented once and then closes all the same: Esc is asked about before it gets there.
+document.addEventListener("keydown", event => {
+  const layer = event.key === "Escape" && !event.defaultPrevented && [...document.querySelectorAll("dialog:modal")].at(-1);
+  if (!layer) return;
+  event.preventDefault();
+  if (mayClose(layer)) layer.close();
+});
 document.addEventListener("keydown", event => {
   const menu = event.key === "Escape" && document.querySelector("[data-menu][open]");
   if (menu) { menu.open = false; menu.querySelector("summary").focus(); }

@@ -275,9 +275,10 @@ def test_a_person_chosen_in_a_dialog_is_asked_about_before_it_closes(visit: Call
     box.get_by_label("Who", exact=True).fill("ana")
     box.get_by_label("Who", exact=True).press("Enter")
     box.get_by_text("Ana Analyst", exact=True).first.wait_for()
-    page.keyboard.press("Escape")
-    until(lambda: asked != [], pause=lambda: page.wait_for_timeout(50))
-    assert asked == ["Close without saving? Your input is not kept."]
+    for times in (1, 2, 3):  # of its own accord a browser asks but once
+        page.keyboard.press("Escape")
+        until(lambda many=times: len(asked) == many, pause=lambda: page.wait_for_timeout(50))
+    assert set(asked) == {"Close without saving? Your input is not kept."}
     assert box.get_by_text("Ana Analyst", exact=True).first.is_visible()
 
 
