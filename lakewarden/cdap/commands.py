@@ -134,7 +134,7 @@ def _actions(words: Words) -> tuple[str, ...]:
     named = [item.strip().upper() for item in words["actions"].split(",")]
     for item in named:
         if item not in ACTIONS:
-            raise BadCommand(f"`{item}` is no action; known are {', '.join(ACTIONS)}")
+            raise BadCommand(f"`{item}` is not an action; known are {', '.join(ACTIONS)}")
     return tuple(dict.fromkeys(named))
 
 

@@ -95,7 +95,7 @@ WALKS = (
         "sam",
         "/people?kind=group",
         "link analysts > link People and roles > link Add someone > textbox Who: ana ⏎ > "
-        "see read every table in sales > button Put 1 person into analysts > "
+        "see read every table in sales > button Add 1 person to analysts > "
         "see Ana Analyst: in analysts",
         lambda: Membership.objects.open().filter(group__name="analysts", member=a_person("ana")).exists(),
     ),

@@ -106,7 +106,7 @@ FORGED = {
 
 def refused(answer: Any) -> None:
     assert answer.status_code == 403
-    assert b"Keycloak did not prove who you are" in answer.content
+    assert b"Keycloak did not confirm who you are" in answer.content
     assert not User.objects.exists()
 
 
@@ -156,7 +156,7 @@ def test_an_account_is_joined_by_the_subject_and_never_by_name_or_mail(provider:
     provider.claims |= {"sub": "another", "preferred_username": "ana"}
     answer = sign_in()
     assert answer.status_code == 403
-    assert b"used this name for somebody else before" in answer.content
+    assert b"used this name for someone else before" in answer.content
     provider.claims |= {"preferred_username": "other"}  # the same mail as ana
     sign_in()
     assert sorted(User.objects.values_list("username", flat=True)) == ["ana", "other"]
@@ -276,7 +276,7 @@ def test_groups_come_from_the_claim(provider: oidc.Provider, settings: Any) -> N
     sign_in()
     assert groups() == {"auditors"}
     provider.claims |= {"groups": "auditors,admins"}
-    assert b"does not say your groups" in sign_in().content
+    assert b"does not send your groups" in sign_in().content
 
 
 def groups() -> set[str]:
@@ -330,7 +330,7 @@ def test_a_provider_that_is_away_is_told_of(provider: oidc.Provider, settings: A
     known(settings, provider, ISSUER="http://127.0.0.1:9/realms/lake")
     answer = Client().post("/sign-in/with/keycloak")
     assert answer.status_code == 403
-    assert b"Keycloak did not prove who you are" in answer.content
+    assert b"Keycloak did not confirm who you are" in answer.content
 
 
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/", "/accounts/email/", "/signup/"])

@@ -26,7 +26,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         ),
     ),
     ("duties", gettext_lazy("Duties"), ("duty.given", "duty.taken")),
-    ("files", gettext_lazy("Policy files"), ("policy.applied",)),
+    ("files", gettext_lazy("Policy files"), ("policy.applied", "policy.let_go")),
     ("modes", gettext_lazy("Authorization switched on or off"), ("realm.mode", "realm.mode.ended")),
     (
         "requests",

@@ -219,7 +219,7 @@ def test_a_keeper_does_not_hand_over_or_disable(sam: Client, signed_in: Enter) -
 def test_another_answers_for_it_from_now_on(sam: Client, signed_in: Enter) -> None:
     posted(sam, "/services/new", name="nightly", who="user:olivia", step="save")
     looked = sam.post(service_page("nightly", "/keeper"), {"who": "user:ana", "step": "look"})
-    assert b"no longer is responsible for nightly" in looked.content
+    assert b"is no longer responsible for nightly" in looked.content
     posted(sam, service_page("nightly", "/keeper"), who="user:ana", step="save", reason="Moved")
     assert [row.keeper.name for row in Keeping.objects.open()] == ["ana"]
     assert signed_in("olivia").get(service_page("nightly")).status_code == 404

@@ -79,7 +79,7 @@ def test_revoking_on_the_board_ends_in_a_proof_beside_the_decision(
     olivia, address = signed_in("olivia"), deed("revoke")
     asked = text(olivia.get(address))
     assert "Revoke read on sales.orders from legacy?" in asked
-    assert "Given by postgres in PostgreSQL." in asked
+    assert "Granted by postgres in PostgreSQL." in asked
     done = olivia.post(address, {"nonce": "a" * 24, "reason": "not known"}, follow=True)
     assert "Read of legacy on sales.orders: revoked" in text(done)
     assert "Being revoked" in text(done)
@@ -193,7 +193,7 @@ def test_repairing_shows_the_plan_first_and_what_it_takes_on_top(looked: Backend
     )
     worker.deliver(Backend.objects.get())
     page = text(marek.get(f"{address}/repair"))
-    assert "from 1 person" in page
+    assert "affecting 1 person" in page
     assert "mia leaves" in page
     assert "danger primary" in page
     marek.post(f"{address}/repair", {"reason": "seen"})
@@ -292,7 +292,7 @@ def test_a_failed_step_stands_first_with_a_button_of_its_own(looked: Backend, si
     )
     marek = signed_in("marek")
     page = text(marek.get(f"/sync/runs/{run.pk}"))
-    assert page.index("Give read on sales.orders to role sales_read") < page.index("ana joins role browse")
+    assert page.index("Grant read on sales.orders to role sales_read") < page.index("ana joins role browse")
     assert "PostgreSQL answered: row is too big" in page
     marek.post(f"/sync/runs/{run.pk}/items/{item.pk}/retry")
     assert OutboxEntry.objects.filter(key=f"item:{item.pk}").exists()
