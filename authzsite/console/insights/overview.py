@@ -51,6 +51,7 @@ def site(request: Request) -> HttpResponse:
         "empty": Empty(
             _("You can’t see reports for any realm"),
             _("The realm's owner, its reviewers and site admins can see them."),
+            level=2,
         ),
     }
     return page(request, "console/insights/site.html", context, section="overview", revision=revision_now())

@@ -58,6 +58,7 @@ def pipeline_list(request: Request) -> HttpResponse:
         "nothing": Empty(
             _("You don’t have access to scheduled jobs"),
             _("A realm's owner, its reviewers and site admins can see the jobs of a realm."),
+            level=2,
         ),
     }
     return page(

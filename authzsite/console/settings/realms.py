@@ -121,6 +121,7 @@ def realm_list(request: Request) -> HttpResponse:
             gettext("The owner of a realm can add you.")
             if not may
             else gettext("Create the first one; its owner does the rest."),
+            level=2,
         ),
     }
     return page(request, "console/settings/realms.html", context, section="realms", revision=revision_now())

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable
 from io import StringIO
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -83,6 +84,16 @@ def test_a_site_of_herds_needs_no_connection(db: None, settings: Any, signed_in:
     sam = signed_in("sam")
     assert "Setup is complete." in told(sam, "/first")
     assert "This site is new" not in told(sam, "/")
+
+
+@pytest.mark.parametrize("address", ["/overview", "/pipelines", "/realms"])
+def test_the_headings_of_an_empty_site_skip_no_level(
+    db: None, settings: Any, signed_in: Enter, address: str
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    page = signed_in("sam").get(address).content.decode().split("<main")[1].split("</main>")[0]
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert all(below - above <= 1 for above, below in pairwise(levels)), levels
 
 
 def test_others_have_no_steps(shop: Node, signed_in: Enter) -> None:
