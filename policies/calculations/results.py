@@ -34,11 +34,17 @@ def stored(difference: Difference, replay: Replay | None) -> dict[str, Any]:
     return {
         "totals": asdict(difference.totals),
         "changes": [
-            [line.person.pk, line.node.id, sorted(line.gains), sorted(line.loses)] for line in lines[:LISTED]
+            [_stored_person(line.person), line.node.id, sorted(line.gains), sorted(line.loses)]
+            for line in lines[:LISTED]
         ],
         "more": len(lines) > LISTED,
         "replay": _stored_replay(replay.outcome) if replay is not None else None,
     }
+
+
+def _stored_person(person: Principal) -> int | list[str]:
+    """Their number; of somebody who has none yet, kind and name."""
+    return person.pk if person.pk > 0 else [person.kind, person.name]
 
 
 def _stored_replay(outcome: ReplayOutcome) -> dict[str, Any]:
@@ -62,16 +68,19 @@ def effect_of(row: Calculation) -> Effect:
     result = row.result or {}
     replay = result["replay"]
     used = [use for name in PARTS for use in replay[name][1]] if replay else []
-    people = Principal.objects.in_bulk(
-        {line[0] for line in result["changes"]} | {who for use in used for who in (use[0], *use[3])}
-    )
+    known = {line[0] for line in result["changes"] if isinstance(line[0], int)}
+    people = Principal.objects.in_bulk(known | {who for use in used for who in (use[0], *use[3])})
     places = as_placed_last({line[1] for line in (*result["changes"], *used)})
     changes = tuple(
-        AccessChange(people[who], places[key], frozenset(gains), frozenset(loses))
+        AccessChange(_person(who, people), places[key], frozenset(gains), frozenset(loses))
         for who, key, gains, loses in result["changes"]
     )
     outcome = _replay_of(replay, people, places) if replay else None
     return Effect(Totals(**result["totals"]), changes, result["more"], outcome)
+
+
+def _person(stored: int | list[str], people: Mapping[int, Principal]) -> Principal:
+    return people[stored] if isinstance(stored, int) else Principal(kind=stored[0], name=stored[1])
 
 
 def _replay_of(

@@ -12,7 +12,6 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import BadEntity
-from lakewarden.law.facts import Level
 from lakewarden.law.objects import BadName
 from lakewarden.law.principals import BadPrincipal
 from lakewarden.law.principals import Principal as PrincipalName
@@ -144,10 +143,7 @@ class Names:
         every = [*present.statements, *stated]
         self.roles = dict(present.roles)
         for number, name in enumerate(sorted({item.role for item in every if item.role} - self.roles.keys())):
-            key = -1 - number
-            self.roles[name] = Node(
-                key, root.realm_id, root.kind, (root.levels[0], Level("role", key)), (root.name, name)
-            )
+            self.roles[name] = proposals.new_role(root, name, -1 - number)
         names = {item.who for item in every if item.who}
         parsed = {text: principal_name(text) for text in names}
         rows = Principal.objects.filter(name__in={name.name for name in parsed.values()})

@@ -10,11 +10,18 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.facts import Level
 from policies.decisions import ask
 from policies.models.grants import Effect
 
 Window = tuple[datetime | None, datetime | None]
 ALWAYS: Window = (None, None)
+
+
+def new_role(root: Node, name: str, number: int = -1) -> Node:
+    """A role that is not there yet, by a number below zero."""
+    levels = (root.levels[0], Level("role", number))
+    return Node(number, root.realm_id, root.kind, levels, (root.name, name))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import singledispatchmethod
+from functools import cached_property, singledispatchmethod
 from typing import Any
 
 from django.utils.translation import gettext
@@ -47,7 +47,7 @@ class ProposedFacts:
     """Facts to be changed in memory, in the realm below `root`.
 
     `personal` are personal roles by principal, `by_hand` the grants made by hand, `joined` the windows of
-    memberships by member and group, `people` all whose facts were read.
+    memberships by member and group, `people` all whose facts were read, strangers by numbers below zero.
     """
 
     root: Node
@@ -307,16 +307,23 @@ class ProposedFacts:
             return holder.pk
         name = (holder.kind, holder.name)
         if name not in self._numbers:
-            self._numbers[name] = -1 - len(self._numbers)
+            # beyond the numbers of strangers
+            unused = -1 - len(self._strangers) - len(self._numbers)
+            self._numbers[name] = self._strangers.get(name, unused)
             self._speaks_of(holder, self._numbers[name])
         return self._numbers[name]
+
+    @cached_property
+    def _strangers(self) -> dict[tuple[str, str], int]:
+        return {(person.kind, person.name): pk for pk, person in self.people.items() if pk < 0}
 
     def _speaks_of(self, holder: Principal, key: int) -> None:
         """Where names count in any case, a new name or pattern is that of people who are known already."""
         if not dialects.get(self.root.kind).ignores_case:
             return
         name = in_capitals(holder.name)
-        for person in self.people.values():
+        others = (person for person in self.people.values() if person.pk != key)
+        for person in others:
             same = holder.kind == Principal.Kind.USER and in_capitals(person.name) == name
             like = holder.kind == Principal.Kind.PATTERN and in_capitals(person.name).endswith(name[1:])
             if same or like:

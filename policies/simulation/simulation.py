@@ -12,9 +12,8 @@ from django.db.models import Q
 
 from accounts.models import Membership, Principal
 from accounts.record import Origin
-from catalog.models import Mode, Realm
-from catalog.nodes import Node, any_of
-from catalog.queries import all_below
+from catalog.models import Mode, Placement, Realm
+from catalog.nodes import Node, any_of, on_or_below
 from lakewarden.law import dialects
 from lakewarden.law.facts import Rule, Slice, Window
 from policies.decisions import facts, personal_role_names
@@ -99,6 +98,13 @@ class Simulation:
             wanted |= Q(kind__in=PEOPLE)
         return {row.pk: row for row in Principal.objects.filter(wanted, kind__in=PEOPLE).order_by("pk")}
 
+    @cached_property
+    def strangers(self) -> dict[int, Principal]:
+        """People and service accounts of whom nobody has heard yet, by numbers below zero."""
+        unknown = {(who.kind, who.name) for who in self._named() if not who.pk and who.kind in PEOPLE}
+        numbered = enumerate(sorted(unknown), start=1)
+        return {-number: Principal(pk=-number, kind=kind, name=name) for number, (kind, name) in numbered}
+
     def _named(self) -> list[Principal]:
         return [person for change in self.changes for person in change.people]
 
@@ -125,13 +131,11 @@ class Simulation:
     @cached_property
     def _places_that_go(self) -> list[int]:
         """What is dropped or moved, with all around it that tells who could do something to it."""
-        keys: set[int] = set()
+        gone = [change.node for change in self.changes if isinstance(change, DropObject | MoveObject)]
+        below = Placement.objects.open().filter(on_or_below({node.id for node in gone}))
+        keys = set(below.values_list("securable", flat=True)) if gone else set()
+        keys |= {key for node in gone for key in node.lineage}
         for change in self.changes:
-            if isinstance(change, DropObject | MoveObject):
-                keys |= {
-                    *change.node.lineage,
-                    *all_below(change.node.id).values_list("securable", flat=True),
-                }
             if isinstance(change, MoveObject):
                 keys |= set(change.parent.lineage)
             if isinstance(change, DeleteRole):
@@ -155,7 +159,12 @@ class Simulation:
         roles = {role.id for change in self.changes for role in change.role_nodes if role.id > 0}
         asked_people = {*self.people, *named, *groups}
         return facts.load(
-            realm, self.root.realm, asked_people, now=self.at, roles=[*roles, *self._personal.values()]
+            realm,
+            self.root.realm,
+            asked_people,
+            now=self.at,
+            strangers={number: person.name for number, person in self.strangers.items()},
+            roles=[*roles, *self._personal.values()],
         )
 
     @cached_property
@@ -171,8 +180,9 @@ class Simulation:
         groups = [c.member.pk for c in self.changes if isinstance(c, AddMember | RemoveMember)]
         rows = Membership.objects.open().filter(group__in=groups).select_related("group") if groups else ()
         joined = {(row.member_id, row.group_id): (row.group.name, _window(row)) for row in rows}
+        everybody = self.people | self.strangers
         proposed = ProposedFacts(
-            self.root, copy_of(self.before), self.people, self._personal, frozenset(by_hand), joined
+            self.root, copy_of(self.before), everybody, self._personal, frozenset(by_hand), joined
         )
         proposed.apply_all(self.changes)
         return proposed
@@ -182,7 +192,7 @@ class Simulation:
         """Everybody, those of whom everything is the same together."""
         was, will = self.before, self.proposed.loaded
         classes: dict[object, list[Principal]] = defaultdict(list)
-        for pk, person in self.people.items():
+        for pk, person in (self.people | self.strangers).items():
             admin = facts.is_service_admin(person)
             closed = pk in self.proposed.closed
             classes[was.signature_of(pk), will.signature_of(pk), admin, closed].append(person)

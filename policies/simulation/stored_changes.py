@@ -10,7 +10,6 @@ from typing import Any
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from lakewarden.law.dialects.cdap.authorizable import parse
-from lakewarden.law.facts import Level
 from policies.errors import Gone
 from policies.simulation import changes as proposals
 from policies.simulation.changes import Change, Target
@@ -36,7 +35,7 @@ def from_json(root: Node, stored: Sequence[dict[str, Any]]) -> list[Change]:
     people = Principal.objects.in_bulk(_numbers(stored, "principal"))
     readers: Readers = {
         "object": placed.__getitem__,
-        "new_role": lambda value: _new_role(root, *value),
+        "new_role": lambda value: proposals.new_role(root, value[1], value[0]),
         "target": lambda value: Target(_read(value, readers)),
         "text": lambda value: Target.of_text(root, parse(value, others=True)),
         "principal": people.__getitem__,
@@ -83,8 +82,3 @@ def _numbers(value: object, form: str) -> Iterator[int]:
         yield from _numbers(inner, form)
     if isinstance(value, dict) and isinstance(value.get(form), int):
         yield value[form]
-
-
-def _new_role(root: Node, number: int, name: str) -> Node:
-    levels = (root.levels[0], Level("role", number))
-    return Node(number, root.realm_id, root.kind, levels, (root.name, name))

@@ -87,6 +87,20 @@ def test_the_plan_of_a_policy_file_is_worked_out_once_for_all_who_see_the_realm(
     assert done["totals"]["people_losing"] == 1 and done["replay"]["refused"]["count"] == 1
 
 
+def test_people_whom_a_file_brings_are_counted_and_listed_by_name(
+    marek: Caller, shop: Shop, large: None
+) -> None:
+    file = marek.get("/authz/v1/policies?realm=demo").json()["file"]
+    assert "members:\n" in file
+    brings = file.replace("    holders:\n", "    holders:\n      - user:unheard.of\n", 1)
+    brings = brings.replace("members:\n", "members:\n  - user:unheard.of\n", 1)
+    answer = sent(marek, {"file": brings, "effects": True}, path=PLAN)
+    working.run_waiting()
+    done = followed(marek, answer)
+    assert (done["totals"]["people_gaining"], done["totals"]["people_losing"]) == (1, 0)
+    assert {line["principal"] for line in done["results"]} == {"user:unheard.of"}
+
+
 def test_nothing_is_written_but_the_calculation_itself(marek: Caller, large: None) -> None:
     sent(marek, {**BODY, "replay": None})  # that a token is in use is noted, now and then
     before = contents()

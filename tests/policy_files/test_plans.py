@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
@@ -20,6 +21,7 @@ from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_role, a_shop, acting, admit, owned, the
 from tests.kept import kept
 from tests.simulation.databases import contents
+from tests.simulation.worlds import access, differing
 
 from .test_round_trip import exported
 
@@ -151,7 +153,25 @@ def test_what_a_file_does_to_people_whom_it_admits_is_worked_out(world: Node) ->
     holders = "[user:ana, user:newcomer, user:unheard.of]"
     text = READER.replace("[user:bo]", holders) + "members: [user:newcomer, user:unheard.of]\n"
     gains = {str(line.person) for line in Effects(plan(world, text)).difference.page(limit=100) if line.gains}
-    assert gains == {"user:newcomer"}
+    assert gains == {"user:newcomer", "user:unheard.of"}
+
+
+def test_people_whom_nobody_has_heard_of_are_counted_exactly(world: Node) -> None:
+    names = [f"user:new{number}" for number in range(300)]
+    holders, members = ", ".join(["user:ana", *names]), ", ".join(names)
+    text = READER.replace("[user:bo]", f"[{holders}]") + f"members: [{members}]\n"
+    foretold = Effects(plan(world, text)).difference
+    assert (foretold.totals.people_gaining, foretold.totals.people_losing) == (300, 1)
+    before, pages = contents(), [*foretold.page(limit=10_000)]
+    assert foretold.totals.pairs_gaining == sum(bool(line.gains) for line in pages)
+    assert contents() == before
+    was = access(world, timezone.now())
+    do(world, text)
+    happened = differing(was, access(world, timezone.now()))
+    told = {
+        (str(line.person), f"{line.node.type} {line.node.id}"): (line.gains, line.loses) for line in pages
+    }
+    assert told == happened
 
 
 def test_an_owner_is_set_and_never_left_out(world: Node) -> None:
