@@ -94,6 +94,41 @@ def test_a_replay_names_the_jobs_that_would_have_failed(shop: Shop, marek: Calle
     assert simulate(marek, unassign, replay={})["replay"]["refused"]["count"] == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"change": "move", "resource": ORDERS, "to": "schema:demo/shop.secret"},
+        {"change": "drop", "resource": ORDERS},
+        {"change": "drop", "resource": "schema:demo/shop.sales"},
+        {"change": "set_owner", "resource": "schema:demo/shop.sales", "principal": "user:bob"},
+    ],
+    ids=["move", "drop", "drop of what it is in", "another owner"],
+)
+def test_a_replay_names_what_a_change_of_objects_would_refuse(
+    shop: Shop, marek: Caller, olivia: Caller, change: dict[str, Any]
+) -> None:
+    a_use("olivia", shop.tables["orders"])
+    replay = simulate(marek, change, replay={})["replay"]
+    [use] = replay["refused"]["results"]
+    assert (use["principal"], use["resource"], use["action"]) == ("user:olivia", ORDERS, "read")
+    assert replay["refused"]["count"] == 1
+
+
+def test_what_has_ended_by_then_gives_nothing(shop: Shop, marek: Caller) -> None:
+    now = timezone.now()
+    end = {"valid_until": (now + timedelta(days=1)).isoformat()}
+    assign = {"change": "assign_role", "role": "readers", "principal": "user:bob", **end}
+    gives = {"change": "add_to_role", "role": "readers", "resource": ORDERS, "privileges": ["SELECT_TABLE"]}
+    for change in ({**GRANT, **end}, {**gives, **end}):
+        for days, many in ((0, 1), (2, 0)):
+            at = (now + timedelta(days=days, minutes=5)).isoformat()
+            totals = simulate(marek, change, at=at)["difference"]["totals"]
+            assert totals["people_gaining"] == many, (change, days)
+    then = (now + timedelta(days=2)).isoformat()
+    totals = simulate(marek, gives, assign, at=then)["difference"]["totals"]
+    assert totals["people_gaining"] == 1  # ana, who holds the role for good; of bob it is taken by then
+
+
 def test_a_replay_names_uses_of_what_is_gone(shop: Shop, marek: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
     a_use("ana", shop.tables["orders"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -13,14 +15,18 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.analytics import uses
 from policies.analytics.uses import ReportedUse
+from policies.errors import PolicyError
 from policies.services import objects
 from policies.services.objects import Move
-from policies.simulation.changes import Change, UnassignRole
+from policies.simulation.changes import Change, GrantAccess, Target, UnassignRole
 from policies.simulation.difference import Difference
 from policies.simulation.replay import Replay, ReplayedUse
 from policies.simulation.simulation import Simulation
 from tests.factories import AUTHORITY, BY, a_role, a_shop, a_use, admit, owned, the, under
 from tests.kept import kept
+
+from .databases import contents
+from .worlds import WORLDS
 
 
 def a_world() -> Node:
@@ -111,6 +117,38 @@ def test_what_was_renamed_or_moved_since_is_decided_where_it_is_now(world: Node)
     objects.move([Move(orders, sales, "bookings")], by=BY, authority=AUTHORITY)
     answer = replay(world, people.ensure(*ANA))
     assert ([use.node.name for use in answer.refused], answer.gone) == (["bookings"], [])
+
+
+def test_each_run_counts_once_and_what_was_only_looked_at_never(world: Node) -> None:
+    orders, ana, nightly = (
+        the("table", "shop.sales.orders"),
+        people.ensure(*ANA),
+        people.ensure("service", "n"),
+    )
+    at = timezone.now() - timedelta(days=1)
+    for run, executed in (("run 1", True), ("run 2", True), ("run 3", False)):
+        again = [ReportedUse(ana, orders, "read", executed, at)] * 2
+        uses.take(world.realm_id, nightly, run, again)
+    assert named(replay(world, ana).refused) == [("user:ana", "table shop.sales.orders", "read", 2)]
+
+
+@pytest.mark.parametrize("law", WORLDS)
+def test_looking_writes_nothing(db: None, law: str) -> None:
+    chance = random.Random(f"writes {law}")
+    world = WORLDS[law](chance)
+    changes = [world.propose(chance, world) for _ in range(4)]
+    stranger = Principal(kind="user", name="unheard.of")
+    before = contents()
+    for proposed in (
+        [*changes[:1]],
+        [*changes[1:2]],
+        [*changes[2:]],
+        [GrantAccess(Target(world.root), stranger, ())],
+    ):
+        with suppress(PolicyError):
+            outcome = Replay(Difference(Simulation(world.root, proposed, at=timezone.now())))
+            outcome.difference.page(limit=10), outcome.outcome
+    assert contents() == before
 
 
 def test_uses_of_service_accounts_count(world: Node) -> None:

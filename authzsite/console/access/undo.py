@@ -23,6 +23,7 @@ from authzsite.console.kit.display.parts import Crumbs, Diff, DiffLine, Note
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.replay import Proposal, root_of, section
 from authzsite.console.sync.backend_state import behind
 from catalog.nodes import Node, nodes
 from policies import events
@@ -33,6 +34,7 @@ from policies.events import EventDraft
 from policies.previews import grants as previews
 from policies.services.undo import UndoPlan, gives_duties, plan
 from policies.services.undo import undo as undo_change
+from policies.simulation.changes import RevokeAccess, Target
 
 
 @reads_and_writes
@@ -64,7 +66,7 @@ def _asked(request: Request, revision: int, by: Actor) -> HttpResponse:
         "back": _change_page(revision),
     }
     try:
-        context |= _planned(plan(revision, by=by))
+        context |= _planned(plan(revision, by=by), asker_of(request))
     except NotFound:
         return redirect(_change_page(revision))
     except PolicyError as problem:
@@ -77,12 +79,13 @@ def _change_page(revision: int) -> str:
     return f"{reverse('console:history')}?revision={revision}"
 
 
-def _planned(undoing: UndoPlan) -> dict[str, Any]:
+def _planned(undoing: UndoPlan, viewer: Principal) -> dict[str, Any]:
     lead = _("You made it %(when)s. The history keeps both changes.")
     revoked = Revoked.of(undoing.events)
     return {
         "lead": lead % {"when": words.moment(undoing.change.at, within=True)},
         "plan": revoked.plan() if revoked else Plan(),
+        "replay": section(viewer, revoked.proposals()) if revoked else None,
         "recorded": Diff(tuple(_lines(undoing))),
     }
 
@@ -115,6 +118,10 @@ class Revoked:
         removed = tuple((node, tuple(sorted(codes[key]))) for key, node in nodes(codes).items())
         holder = Principal.objects.filter(pseudonym=next(iter(people))[0]).first()
         return cls(holder, removed) if holder is not None and removed else None
+
+    def proposals(self) -> Iterable[Proposal]:
+        taken = [RevokeAccess(Target(node), self.holder, codes) for node, codes in self.removed]
+        yield root_of(self.removed[0][0]), taken
 
     def plan(self) -> Plan:
         """Who really loses something, and who keeps it by another path."""

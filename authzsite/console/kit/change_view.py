@@ -24,7 +24,7 @@ from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes, writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.kit.replay import Proposal, section
+from authzsite.console.kit.replay import Proposal, ReplaySection, section
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
 from policies.separation import Separated
@@ -83,6 +83,8 @@ class ChangeView(View):
     """Buttons that change who or what is named; they never save."""
     steps_up: ClassVar[bool] = False
     """Whether it is saved only when the viewer proved a short time ago who they are."""
+    shows_all_uses: ClassVar[bool] = False
+    """Whether its plan tells of everybody in the realms, and the uses beside it are those of everybody."""
     not_saved: ClassVar[StrOrPromise] = gettext_lazy("Not saved.")
     fields_of_errors: ClassVar[Mapping[type[Exception], str]] = {BadName: "name"}
     """Errors of services that belong to one field of the form."""
@@ -272,7 +274,7 @@ class ChangeView(View):
         return {
             "form": form,
             "plan": plan,
-            "replay": section(self.asker, self.proposals(form)) if plan and plan.diff else None,
+            "replay": self.replay(form) if plan and plan.diff else None,
             "notes": [*self.notes, *(plan.notes if plan else ())],
             "heading": self.heading(form),
             "lead": self.lead(),
@@ -281,6 +283,10 @@ class ChangeView(View):
             "here": self.request.get_full_path() if self.request.htmx else self.request.path,
             **self.page_context(form),
         }
+
+    def replay(self, form: Any) -> ReplaySection | None:
+        """Which uses of the last days the changes would refuse, or newly allow."""
+        return section(self.asker, self.proposals(form), whole=self.shows_all_uses)
 
     def leave(self, address: str) -> HttpResponse:
         """On to the next page, also for a script."""

@@ -50,10 +50,13 @@ class ReplaySection:
     days: int = DAYS
 
 
-def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection | None:
+def section(viewer: Principal, proposals: Iterable[Proposal], *, whole: bool = False) -> ReplaySection | None:
     """The uses that a form's changes touch, as far as the viewer may see them; None where there is nothing
-    to say: no changes, or no objects with data."""
-    replays = [_replay(viewer, root, changes) for root, changes in proposals if changes]
+    to say: no changes, or no objects with data.
+
+    `whole`: the form tells its viewer of everybody's access in these realms, wherever they may see it else.
+    """
+    replays = [_replay(viewer, root, changes, whole=whole) for root, changes in proposals if changes]
     try:
         return section_of([replay.outcome for replay in replays])
     except PolicyError:
@@ -86,10 +89,10 @@ def root_of(node: Node) -> Node:
     return next(iter(node.above()), node)
 
 
-def _replay(viewer: Principal, root: Node, changes: Sequence[Change]) -> Replay:
+def _replay(viewer: Principal, root: Node, changes: Sequence[Change], *, whole: bool) -> Replay:
     now = timezone.now()
     at = max([now, *(change.begins for change in changes if change.begins)])
-    within = governed(viewer, root) or frozenset()
+    within = None if whole else governed(viewer, root) or frozenset()
     return Replay(Difference(Simulation(root, changes, at=at), viewer=viewer, governed=within))
 
 

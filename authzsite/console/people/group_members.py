@@ -68,6 +68,7 @@ class GroupChangeView(AdminChangeView):
     """A change of a group of the site."""
 
     section = "people"
+    shows_all_uses = True
     cannot = gettext_lazy("You cannot change who is in a group")
 
     def way_back(self) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -21,6 +22,7 @@ from authzsite.console.kit.http import number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, giveable
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.nodes import Node
 from policies.authority import Actor
@@ -31,6 +33,7 @@ from policies.services.authorities import authorized
 from policies.services.grants import GRANT, GrantRequest
 from policies.services.object_names import legal
 from policies.services.roles import Privilege
+from policies.simulation.changes import AddToRole, AssignRole, Target, new_role
 
 DESCRIPTION = "description"
 """The property of a role that says what it is for."""
@@ -149,17 +152,28 @@ class NewRoleView(ObjectChangeView):
             self.offer_members(form.fields["who"])
         return form
 
-    def plan(self, form: NewRoleForm) -> Plan:
+    def wish(self, form: NewRoleForm) -> GrantRequest | None:
+        """What the role would give to whom, once all that is filled in."""
         codes, node = form.cleaned_data.get("rights", ()), form.node
         codes = codes or (form.data.getlist("rights") if node is not None else ())
         chosen = form["who"].chosen if "who" in form.fields else ()
-        if node is None or not codes or not chosen:
+        return GrantRequest(node, tuple(chosen), tuple(codes)) if node and codes and chosen else None
+
+    def plan(self, form: NewRoleForm) -> Plan:
+        wish = self.wish(form)
+        if wish is None:
             return Plan(
                 empty=gettext("Name an object and who holds the role, and the preview shows who gains what.")
             )
-        wish = GrantRequest(node, tuple(chosen), tuple(codes))
-        shown = Shown(previews.of_grant(wish, self.object.actor), node)
+        shown = Shown(previews.of_grant(wish, self.object.actor), wish.node)
         return Plan(diff=shown.diff(), tally=shown.tally(), sum=shown.sum())
+
+    def proposals(self, form: NewRoleForm) -> Iterable[Proposal]:
+        root, wish = self.object.node, self.wish(form)
+        if wish is not None:
+            role = new_role(root, str(form.data.get("name", "")))
+            gives = AddToRole(role, Target(wish.node), wish.privileges)
+            yield root, [gives, *(AssignRole(role, holder) for holder in wish.holders)]
 
     def save(self, form: NewRoleForm, actor: Actor) -> Node:
         node, typed = self.object.node, form.cleaned_data

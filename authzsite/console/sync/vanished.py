@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -20,6 +21,7 @@ from authzsite.console.kit.forms import ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
@@ -30,6 +32,7 @@ from policies.decisions.personal_role_names import is_personal
 from policies.errors import Invalid, Refused
 from policies.models import Assignment
 from policies.record import access_log
+from policies.simulation.changes import DropObject
 from policies.sync.connections import registration
 from policies.sync.discovery.vanished import Gone, close, vanished
 
@@ -108,6 +111,13 @@ class VanishedView(ChangeView):
     def plan(self, form: VanishedForm) -> None:
         return None
 
+    @cached_property
+    def vanished(self) -> list[Gone]:
+        return vanished(self.object.row)
+
+    def proposals(self, form: VanishedForm) -> Iterable[Proposal]:
+        yield root_of(self.object.place.node), [DropObject(item.node) for item in self.vanished]
+
     def save(self, form: VanishedForm, actor: Actor) -> list[Node]:
         chosen, reason = form.cleaned_data["object"], form.cleaned_data["reason"]
         try:
@@ -167,7 +177,8 @@ class VanishedView(ChangeView):
         }
         return {
             "crumbs": Crumbs(((self.object.name, self.back()),)),
-            "rows": _lines(vanished(row)),
+            "rows": _lines(self.vanished),
+            "replay": self.replay(form),
             "csv": reverse("console:sync_vanished_csv", args=[row.pk]),
             "may": self.may,
             "locked": None if self.may else Reason("why-not-close", why_not),

@@ -11,7 +11,7 @@ from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
 from policies.models import Backend, BackendFinding
 from policies.sync import worker
-from tests.factories import the
+from tests.factories import a_use, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana
 
@@ -43,6 +43,13 @@ def test_it_is_listed_with_the_grants_that_would_go(gone: Backend, signed_in: En
     assert f"/sync/{gone.pk}/vanished" in page(signed_in("marek"), f"/sync/{gone.pk}?s=unknown")
     assert gone.counts["unknown"] == BackendFinding.objects.filter(kind="unknown").count() == 3
     assert signed_in("mia").get(f"/sync/{gone.pk}/vanished").status_code == 404
+
+
+def test_the_uses_that_would_be_refused_are_named(gone: Backend, signed_in: Enter) -> None:
+    a_use("ana", the("table", "shop.sales.orders"))
+    shown = page(signed_in("marek"), f"/sync/{gone.pk}/vanished")
+    assert "<strong>ana</strong>" in shown and "could no longer read shop.sales.orders" in shown
+    assert "Usage is reported for 1 of the 3 objects with data." in shown
 
 
 def test_closing_looks_again_and_keeps_what_was_only_renamed(gone: Backend, signed_in: Enter) -> None:
