@@ -68,8 +68,8 @@ def effect_of(row: Calculation) -> Effect:
     result = row.result or {}
     replay = result["replay"]
     used = [use for name in PARTS for use in replay[name][1]] if replay else []
-    known = {line[0] for line in result["changes"] if isinstance(line[0], int)}
-    people = Principal.objects.in_bulk(known | {who for use in used for who in (use[0], *use[3])})
+    numbers = {line[0] for line in result["changes"] if isinstance(line[0], int)}
+    people = Principal.objects.in_bulk(numbers | {who for use in used for who in (use[0], *use[3])})
     places = as_placed_last({line[1] for line in (*result["changes"], *used)})
     changes = tuple(
         AccessChange(_person(who, people), places[key], frozenset(gains), frozenset(loses))

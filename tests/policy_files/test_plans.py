@@ -168,10 +168,10 @@ def test_people_whom_nobody_has_heard_of_are_counted_exactly(world: Node) -> Non
     was = access(world, timezone.now())
     do(world, text)
     happened = differing(was, access(world, timezone.now()))
-    told = {
+    foretold_access = {
         (str(line.person), f"{line.node.type} {line.node.id}"): (line.gains, line.loses) for line in pages
     }
-    assert told == happened
+    assert foretold_access == happened
 
 
 def test_an_owner_is_set_and_never_left_out(world: Node) -> None:

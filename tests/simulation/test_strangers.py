@@ -28,11 +28,11 @@ from tests.cdap import world as cdap
 from tests.factories import a_person, a_role, a_shop, admit, the
 from tests.herd import world as herd
 
-Told = dict[tuple[str, int], tuple[frozenset[str], frozenset[str]]]
+AccessChanges = dict[tuple[str, int], tuple[frozenset[str], frozenset[str]]]
 Make = Callable[[Principal], list[Change]]
 
 
-def told(root: Node, changes: list[Change]) -> Told:
+def changes_of_access(root: Node, changes: list[Change]) -> AccessChanges:
     difference = Difference(Simulation(root, changes, at=timezone.now()))
     lines = difference.page(limit=1000)
     assert difference.totals.pairs_gaining == sum(bool(line.gains) for line in lines)
@@ -77,16 +77,16 @@ def a_cdap() -> tuple[Node, Make]:
 @pytest.mark.parametrize("name", ["never.seen", "Never.Seen@SHOP.example"])
 def test_they_count_as_if_they_were_known(db: None, make: Callable[[], tuple[Node, Make]], name: str) -> None:
     root, changes = make()
-    unknown = told(root, changes(Principal(kind="user", name=name)))
+    unknown = changes_of_access(root, changes(Principal(kind="user", name=name)))
     assert f"user:{name}" in {who for who, _ in unknown}
-    assert told(root, changes(people.ensure("user", name))) == unknown
+    assert changes_of_access(root, changes(people.ensure("user", name))) == unknown
 
 
 def test_what_a_pattern_gives_to_anybody_is_no_gain(db: None) -> None:
     root, _ = a_herd()
     sales = Target(herd.the_namespace("SALES"))
     reads = [GrantAccess(sales, Principal(kind="user", name="new@shop.example"), ("READ",))]
-    assert told(root, reads) == {}
+    assert changes_of_access(root, reads) == {}
 
 
 def test_a_name_in_another_case_is_that_of_who_is_known(db: None) -> None:
@@ -95,10 +95,10 @@ def test_a_name_in_another_case_is_that_of_who_is_known(db: None) -> None:
     writes = [
         GrantAccess(Target(herd.the_namespace("STOCK")), Principal(kind="user", name="ANA"), ("WRITE",))
     ]
-    assert {who for who, _ in told(root, writes)} == {"user:ana", "user:ANA"}
+    assert {who for who, _ in changes_of_access(root, writes)} == {"user:ana", "user:ANA"}
 
 
 def test_one_who_is_named_by_many_changes_counts_once(db: None) -> None:
     root, changes = a_metalake()
     twice = [*changes(Principal(kind="user", name="new")), *changes(Principal(kind="user", name="new"))]
-    assert {who for who, _ in told(root, twice)} == {"user:ana", "user:new"}
+    assert {who for who, _ in changes_of_access(root, twice)} == {"user:ana", "user:new"}
