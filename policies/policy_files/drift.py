@@ -89,23 +89,23 @@ class FileDrift:
 
     def parts(self, most: int) -> PartsToPaste:
         """The same where parts may be long, such as a role that thousands hold: so many lines of each."""
-        said, steps = defaultdict(list), defaultdict(list)
+        by_section, steps = defaultdict(list), defaultdict(list)
         for statement in self._taken_in:
-            said[_section(statement)].append(statement)
+            by_section[_section(statement)].append(statement)
         for step in self.steps:
             steps[_section(step.key)].append(step)
         short, left = list[Statement](), most
-        long = sorted(steps, key=lambda place: (len(said[place]), place))
-        while long and len(said[long[0]]) <= left:
+        long = sorted(steps, key=lambda place: (len(by_section[place]), place))
+        while long and len(by_section[long[0]]) <= left:
             place = long.pop(0)
-            short += said[place]
-            left -= len(said[place])
+            short += by_section[place]
+            left -= len(by_section[place])
         differing = [step for place in long for step in steps[place]]
         put_in = sorted(statement for step in differing for statement in step.in_excess)
         take_out = sorted(statement for step in differing for statement in step.lacking)
         return PartsToPaste(
             document.sections_of(self.root.kind, short),
-            tuple((_called(place), len(said[place])) for place in long),
+            tuple((_called(place), len(by_section[place])) for place in long),
             document.sections_of(self.root.kind, put_in[:most]),
             document.sections_of(self.root.kind, take_out[:most]),
             len(put_in[most:]) + len(take_out[most:]),

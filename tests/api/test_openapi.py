@@ -75,8 +75,8 @@ def test_a_generator_can_make_a_client_of_it(described: dict[str, Any]) -> None:
     assert not [name for name in names if not re.fullmatch(r"[a-z][a-z_-]*", name)]
     for path, calls in described["paths"].items():
         for call in calls.values():
-            told = {each["name"] for each in call.get("parameters", ()) if each["in"] == "path"}
-            assert told == set(re.findall(r"{(\w+)}", path))
+            in_path = {each["name"] for each in call.get("parameters", ()) if each["in"] == "path"}
+            assert in_path == set(re.findall(r"{(\w+)}", path))
 
 
 ORDERS = "demo/shop.sales.orders"

@@ -104,7 +104,7 @@ MISUSED: list[tuple[str, str]] = [
     ("list privileges", "it goes: list privileges for <principal-type> <principal-name>"),
     ("grant actions READ on entity dataset:ns.a to wizard merlin", "write user, group or role NAME"),
     ("grant actions READ,FLY on entity dataset:ns.a to user bob", "`FLY` is not an action; known are READ"),
-    ("grant actions , on entity dataset:ns.a to user bob", "`` is no action"),
+    ("grant actions , on entity dataset:ns.a to user bob", "`` is not an action"),
     ("grant actions READ on entity dataset to user bob", "Cannot extract the entity type from dataset"),
     (
         "grant actions READ on entity view:ns.a to user bob",

@@ -87,8 +87,8 @@ def sql(text: str) -> None:
 
 
 def of(root: Node, *owns: str) -> FileDrift:
-    [found] = [one for one in drift.of_root(root) if one.kept.owns == owns]
-    return found
+    [file_drift] = [each for each in drift.of_root(root) if each.kept.owns == owns]
+    return file_drift
 
 
 def told(found: FileDrift) -> list[str]:

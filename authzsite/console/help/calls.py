@@ -70,7 +70,7 @@ def _calls(described: Mapping[str, Any]) -> Iterator[Call]:
     schemas = described["components"]["schemas"]
     for path, methods in described["paths"].items():
         for method, call in methods.items():
-            asked = call.get("parameters", ())
+            parameters = call.get("parameters", ())
             answers = [call["responses"][code] for code in call["responses"] if code.startswith("2")]
             yield Call(
                 call["operationId"],
@@ -78,7 +78,7 @@ def _calls(described: Mapping[str, Any]) -> Iterator[Call]:
                 path,
                 call["summary"],
                 call["description"],
-                tuple(Field(each["name"], each.get("required", False), "") for each in asked),
+                tuple(Field(each["name"], each.get("required", False), "") for each in parameters),
                 _fields(call.get("requestBody", {}), schemas),
                 _fields(answers[0], schemas),
                 ", ".join(sorted(call["responses"])),

@@ -70,8 +70,8 @@ def _catalogs(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield from (str(details[name]) for name in CATALOG_IDS if (details or {}).get(name))
 
 
-def _rights(entry: Mapping[str, Any], known: dict[str, str], draft: Draft) -> Iterator[Right]:
-    """What an entry gives; `known` has who is meant by each name, so that no two become one."""
+def _rights(entry: Mapping[str, Any], holders: dict[str, str], draft: Draft) -> Iterator[Right]:
+    """What an entry gives; `holders` has who is meant by each name, so that no two become one."""
     named = str((entry.get("Principal") or {}).get("DataLakePrincipalIdentifier", ""))
     holder, resource = _holder(named), entry.get("Resource") or {}
     what = f"{named}: {', '.join(entry.get('Permissions') or ())} on {json_words(resource)}"
@@ -82,8 +82,8 @@ def _rights(entry: Mapping[str, Any], known: dict[str, str], draft: Draft) -> It
     if not holder:
         draft.leave_out(what, "It is about everybody, or about nobody who is known.")
         return
-    if known.setdefault(holder, named) != named:
-        draft.leave_out(what, f"{holder} is {known[holder]} already.")
+    if holders.setdefault(holder, named) != named:
+        draft.leave_out(what, f"{holder} is {holders[holder]} already.")
         return
     if entry.get("Condition"):
         draft.leave_out(what, "It has a condition, which the law does not have.")

@@ -73,7 +73,7 @@ def read(text: str, draft: Draft) -> None:
     entries = value.get("policies", [value]) if isinstance(value, dict) else value
     for type_ in SERVICES:
         mine = [policy for policy in entries if _type(policy) == type_]
-        services = (str(one["service"]) for one in mine if one.get("service"))
+        services = (str(policy["service"]) for policy in mine if policy.get("service"))
         check_is_one(gettext("services of %(type)s") % {"type": type_}, services)
     by_service: dict[str, list[Right]] = {}
     for policy in entries:

@@ -176,10 +176,10 @@ class _PostgreSQL(_Grants):
         self._find_database(statements)
         for terms in statements:
             upper = [term.upper() for term in terms]
-            for kind, found in (("VIEW", self.views), ("SEQUENCE", self.sequences)):
+            for kind, names in (("VIEW", self.views), ("SEQUENCE", self.sequences)):
                 if kind in upper[:4] and upper[:1] == ["CREATE"]:
                     rest = terms[upper.index(kind) + 1 :]
-                    found.add(tuple(name_of(term) for term in rest[:3] if term != "."))
+                    names.add(tuple(name_of(term) for term in rest[:3] if term != "."))
             if upper[:2] in (["ALTER", "ROLE"], ["CREATE", "ROLE"]):
                 self.roles |= {name_of(terms[2])} if "NOLOGIN" in upper else set()
                 self.logins |= {name_of(terms[2])} if "LOGIN" in upper else set()
