@@ -129,7 +129,7 @@ def test_who_is_not_asked_decides_nothing(given: Node) -> None:
 
 MEANT: list[tuple[str, str, dict[str, Any], str]] = [
     (f"ana {ORDERS}", "reduce", {"takes": ("SELECT_TABLE",)}, "cannot be decided this way"),
-    (f"mia {ORDERS}", "reduce", {"takes": ()}, "which rights"),
+    (f"mia {ORDERS}", "reduce", {"takes": ()}, "Choose the rights"),
     (f"mia {ORDERS}", "reduce", {"takes": ("SELECT_TABLE", "MODIFY_TABLE")}, "not all"),
     (f"ana {ORDERS}", "end", {}, "still to come"),
     (f"ana {ORDERS}", "end", {"until": timezone.now() - timedelta(days=1)}, "still to come"),
@@ -214,7 +214,9 @@ def test_what_nobody_looked_at_again_is_listed(given: Node) -> None:
     decides("olivia", row, "keep", seconds=1.0)
     management.end(review, by=acts("olivia"))
     completion.work(review)
-    assert {item.row.pk: item.why for item in completion.listed(review)}[row.pk] == "Nobody viewed it again."
+    assert {item.row.pk: item.why for item in completion.listed(review)}[
+        row.pk
+    ] == "Nobody looked at it again."
 
 
 def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:

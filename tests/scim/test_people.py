@@ -199,7 +199,7 @@ def test_nobody_takes_over_by_a_name_what_somebody_left(shop: Any, directory: Di
     owned(the("table", "shop.sales.orders"), "ana")
     directory.call("DELETE", f"/Users/{made['id']}")
     answer = directory.call("POST", "/Users", {"schemas": [USER], "userName": "ana"})
-    assert (answer.status_code, "Hand it over first" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "Hand them over first" in answer.json()["detail"]) == (409, True)
     owned(the("table", "shop.sales.orders"), "marek")
     assert directory.person("ana")["active"]
 

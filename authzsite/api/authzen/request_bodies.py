@@ -15,7 +15,9 @@ from policies.record.revisions import moment_in
 from policies.requests.submission import Asking, WantedAction
 
 MOST_ITEMS = 50
-NOT_YOURS_TO_ASK = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+NOT_YOURS_TO_ASK = (
+    "You may ask for yourself, for groups you are in, and for service accounts you are responsible for."
+)
 NO_CALLBACKS = "there are no callbacks; ask again after Retry-After"
 
 

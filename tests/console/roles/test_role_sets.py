@@ -89,7 +89,7 @@ def test_what_somebody_changed_meanwhile_is_not_saved(crew: Node, signed_in: Ent
     form = {name: hidden(body, name) for name in ("nonce", "seen", "foretold")}
     answer = marek.post(many("crew"), {**form, "step": "save", "SELECT_TABLE": "allow"})
     assert answer.status_code == 422
-    assert b"Somebody changed what this role gives" in answer.content
+    assert b"Someone changed what this role gives" in answer.content
     assert not can_read("ana", table("refunds"))
 
 

@@ -45,7 +45,7 @@ def test_an_object_tells_what_was_given_and_taken_there_and_when(looked: Backend
     worker.deliver(Backend.objects.get())
     olivia, orders = signed_in("olivia"), the("table", "shop.sales.orders").id
     page = shown(olivia, f"/objects/{orders}/applied")
-    assert page.index("Revoke ") < page.index("Grant ")
+    assert page.index("Revoke read") < page.index("Grant use schema")
     assert "read on sales.orders" in page
     assert f"/sync/runs/{SyncRun.objects.latest('pk').pk}" in shown(
         signed_in("marek"), f"/objects/{orders}/applied"
