@@ -57,9 +57,9 @@ def test_what_is_wrong_is_told_with_422_and_a_look_complains_of_nothing(
     address: str, signed_in: Enter
 ) -> None:
     marek = signed_in("marek")
-    assert b"Write a number of days" not in marek.get(address).content
+    assert b"Enter a number of days" not in marek.get(address).content
     answer = posted(marek, address, days="many")
-    assert answer.status_code == 422 and b"Write a number of days" in answer.content
+    assert answer.status_code == 422 and b"Enter a number of days" in answer.content
     assert b'value="many"' in answer.content
 
 

@@ -170,7 +170,7 @@ def test_looks_at_others_are_recorded(db: None, signed_in: Enter) -> None:
     for address in ("/separation/{rule}/conflicts.csv", "/sync/{backend}/vanished.csv"):
         lines(marek, address.format(**numbers))
     looked = AccessRecord.objects.filter(kind="looked").order_by("pk").values_list("operation", flat=True)
-    assert list(looked)[-2:] == ["conflicts with rules of separation", "vanished objects as a file"]
+    assert list(looked)[-2:] == ["conflicts with rules of separation", "what is gone as a file"]
 
 
 def test_more_rows_take_no_more_queries(db: None, signed_in: Enter) -> None:

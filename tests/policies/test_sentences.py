@@ -41,7 +41,7 @@ OF_HINTS = (
     (
         "why",
         "Not active here since 2026-01-02; no job reported a use since 2026-01-03",
-        "War seit 2026-01-02 nicht hier, seit 2026-01-03 hat kein Job eine Nutzung gemeldet",
+        "Hier nicht aktiv seit 2026-01-02; seit 2026-01-03 hat kein Job eine Nutzung gemeldet",
     ),
     ("given", "; granted a day ago", "; seit gestern gewährt"),
     ("given", "; granted 12 days ago", "; vor 12 Tagen gewährt"),
@@ -147,7 +147,7 @@ def test_what_a_hint_says_by_codes_is_translated() -> None:
         read = hint_words.in_readers_language
         assert read("others", others) == ", denn es ist auch durch 2 andere Berechtigungen hier verboten"
         assert read("holds", holds) == "1 Rolle und 2 Berechtigungen"
-        assert read("why", hint_words.asleep(None, None).as_data()).startswith("War noch nie hier")
+        assert read("why", hint_words.asleep(None, None).as_data()).startswith("Hier noch nie aktiv")
 
 
 def test_every_phrase_of_a_pipeline_has_its_words() -> None:
