@@ -63,9 +63,9 @@ def of_reader(reader: Any, depth: int = 0) -> Schema:
         shapes = columns._MADE if reader is columns.data_type else columns._EXPRESSIONS
         return {"oneOf": [_named(name, shape, depth) for name, shape in shapes.items()] + [a_word("long")]}
     inside = getclosurevars(reader).nonlocals
-    if "known" in inside:
-        fields = {name: of_reader(field.reader, depth + 1) for name, field in inside["known"].items()}
-        needed = [name for name, field in inside["known"].items() if field.required]
+    if "known_fields" in inside:
+        fields = {name: of_reader(field.reader, depth + 1) for name, field in inside["known_fields"].items()}
+        needed = [name for name, field in inside["known_fields"].items() if field.required]
         return {"type": "object", "properties": fields, "required": needed}
     if "readers" in inside:
         return {"oneOf": [_named(name, reader, depth, "@type") for name, reader in inside["readers"].items()]}

@@ -160,17 +160,19 @@ def required(reader: Reader) -> Field:
 
 def shape(fields: Mapping[str, Reader | Field]) -> Reader:
     """A reader of objects with these fields and no others; those absent or null are left out."""
-    readers = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
+    known_fields = {
+        name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()
+    }
 
     def read_shape(value: Any) -> dict[str, Any]:
-        unknown = mapping(value).keys() - readers.keys()
+        unknown = mapping(value).keys() - known_fields.keys()
         if unknown:
             raise malformed(f'Unrecognized field "{min(unknown)}"')
         given = {name: item for name, item in value.items() if item is not None}
-        for name, field in readers.items():
+        for name, field in known_fields.items():
             if field.required and name not in given:
                 raise illegal(f'"{name}" field is required and cannot be empty')
-        return {name: _field(name, readers[name], value) for name, value in given.items()}
+        return {name: _field(name, known_fields[name], value) for name, value in given.items()}
 
     return read_shape
 
