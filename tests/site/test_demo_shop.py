@@ -98,7 +98,7 @@ def test_making_it_again_changes_nothing(demo_shop: shop.ShopInfo) -> None:
     with psycopg.connect(demo_shop.superuser_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE sales.kept AS SELECT 1 AS one")
     try:
-        again = shop.ensure(demo_shop.server.home.parent, on=demo_shop.server)
+        again = shop.ensure(demo_shop.server.home, on=demo_shop.server)
         assert sorted(rows(again.superuser_url, GRANTS)) == before
         assert rows(again.superuser_url, "SELECT one FROM sales.kept") == [(1,)]
     finally:
