@@ -43,6 +43,7 @@ ALLOWED = {
 """Licenses under which a package may be used and passed on with the console."""
 SPELLINGS = {
     "apache": "Apache-2.0",
+    "apache 2": "Apache-2.0",
     "apache 2.0": "Apache-2.0",
     "apache license": "Apache-2.0",
     "apache license 2.0": "Apache-2.0",
