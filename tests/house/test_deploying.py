@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import shlex
+import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import yaml
 
+from authzsite import embedded
 from authzsite.runtime import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +69,33 @@ def test_containers_have_no_rights() -> None:
         assert service["security_opt"] == ["no-new-privileges:true"], part
     assert services()["web"]["ports"] == ["127.0.0.1:8000:8000"]
     assert "noeviction" in services()["redis"]["command"]
+
+
+def test_the_site_enters_its_database_as_its_owner_and_no_more(
+    postgres_server: Callable[[int], embedded.PostgreSQL],
+) -> None:
+    """What the container of PostgreSQL runs when its volume is empty, and the URL that the site is given."""
+    server = postgres_server(16)
+    with psycopg.connect(server.url(), autocommit=True) as superuser:
+        try:
+            subprocess.run(
+                ["sh", DEPLOY / "postgresql" / "10-lakewarden.sh"],
+                check=True,
+                env=os.environ
+                | {"PATH": f"{server.programs}:{os.environ['PATH']}", "PGHOST": str(server.socket_dir)}
+                | {"PGPASSWORD": server.kept_password.read_text().strip(), "DATABASE_PASSWORD": "it's so"},
+            )
+            with psycopg.connect(server.url("lakewarden", "lakewarden", "it's so")) as site:
+                site.execute("CREATE TABLE of_the_site ()")
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    site.execute("CREATE ROLE another")
+            with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+                psycopg.connect(server.url("lakewarden", "lakewarden", "its so"))
+        finally:
+            superuser.execute("DROP DATABASE IF EXISTS lakewarden")
+            superuser.execute("DROP ROLE IF EXISTS lakewarden")
+    url = services()["web"]["environment"]["DATABASE_URL"]
+    assert url == "postgresql://lakewarden:${DATABASE_PASSWORD:?}@db/lakewarden"
 
 
 @pytest.mark.parametrize("part", PARTS)
