@@ -30,3 +30,13 @@ def test_ten_rounds_lose_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "| Rounds | 10 in " in report.read_text()
     assert "| Acknowledged changes lost | 0 |" in report.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_promoted_standby_has_every_change_and_backends_wait_for_a_look() -> None:
+    """A primary is killed while rights change; the processes go on at its standby by themselves."""
+    command = [sys.executable, "-m", "tests.torture.failover", "--seed", "5"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "changes were acknowledged again" in done.stdout

@@ -28,7 +28,9 @@ REASON = "The console's database was restored from a backup."
 UNKNOWN = "?"
 PARTS = (
     "SELECT system_identifier FROM pg_control_system()",
-    "SELECT timeline_id FROM pg_control_checkpoint()",
+    # as the log is written now: what the last checkpoint says stays that of the old primary for minutes after
+    # a standby was promoted
+    "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int",
     "SELECT oid FROM pg_database WHERE datname = current_database()",
 )
 """The server, its timeline, and the database in it."""
