@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.peers import CODES, Peer, Question, World
 
-_TABLES = """
+TABLES = """
 DROP SCHEMA IF EXISTS bench CASCADE;
 CREATE SCHEMA bench;
 CREATE TABLE bench.subject (id int PRIMARY KEY, roles int[], holders int[]);
@@ -102,11 +102,17 @@ def peer(world: World) -> Peer:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute(_TABLES)
+        cursor.execute(TABLES)
         _fill(cursor, world)
         cursor.execute(
             "ANALYZE bench.subject, bench.held, bench.holding, bench.object, bench.given, bench.owner"
         )
+    return asking()
+
+
+def asking() -> Peer:
+    """Who asks the tables as they are filled."""
+    from django.db import connection
 
     def asked(statement: str, values: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
