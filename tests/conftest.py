@@ -225,6 +225,22 @@ def demo_shop() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _contexts_of_pages() -> Iterator[None]:
+    """A client keeps what the page was rendered with, not each of its hundred parts: a fifth of a page's time."""
+    from django.test import client
+
+    keep = client.store_rendered_templates
+
+    def keep_first(store: dict[str, Any], *given: Any, **named: Any) -> None:
+        if "context" not in store:
+            keep(store, *given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "store_rendered_templates", keep_first)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _patient() -> Iterator[None]:
     """A machine busy with other things answers late; whoever tests a time limit sets one.
 
