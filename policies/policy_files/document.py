@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -118,6 +119,8 @@ class PolicyFile:
 _Fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST = 12
 """No policy file has more levels in each other."""
+MOST_ERRORS = 100
+"""So many are looked at for the one that is told."""
 
 
 class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the machine has
@@ -126,10 +129,13 @@ class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the m
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
             raise Invalid(gettext("Names in a policy file must be text."))
-        names = [key.value for key, _ in node.value]
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise Invalid(gettext("%(name)s appears twice in one place of the file.") % {"name": twice})
+        names: set[str] = set()
+        for key, _ in node.value:
+            if key.value in names:
+                raise Invalid(
+                    gettext("%(name)s appears twice in one place of the file.") % {"name": key.value}
+                )
+            names.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -160,7 +166,9 @@ def read(text: str) -> PolicyFile:
             else gettext("This is not valid YAML.")
         )
         raise Invalid(text % {"line": mark.line + 1 if mark else ""}) from None
-    error = next(iter(sorted(_VALIDATOR.iter_errors(value), key=lambda each: each.json_path)), None)
+    # each is an object that holds others: of a long list of wrong entries they would fill the memory
+    errors = islice(_VALIDATOR.iter_errors(value), MOST_ERRORS)
+    error = min(errors, key=lambda each: each.json_path, default=None)
     if error is not None:
         raise Invalid(
             gettext("At %(place)s: %(message)s.") % {"place": error.json_path, "message": error.message[:300]}

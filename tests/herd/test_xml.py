@@ -158,6 +158,17 @@ def test_depth_does_no_harm(olivia: Caller) -> None:
         assert time.perf_counter() - started < 20
 
 
+@pytest.mark.parametrize(
+    "begin", ["<m><!--</m>-->", "<m><![CDATA[</m>]]>", '<m a="/>">', "<m a='/>'>", "<m><?p </m>?>"]
+)
+def test_no_letters_like_those_of_a_tag_hide_depth(olivia: Caller, begin: str) -> None:
+    for depth, status in ((10, 200), (50_000, 400)):
+        deep = CREATE.format(user="ana").replace("<more/>", begin * depth + "</m>" * depth)
+        answer = post(olivia, deep, accept="application/json")
+        assert answer.status_code == status, answer.content
+    assert "too many elements in one another" in answer.json()["message"]
+
+
 @pytest.mark.parametrize("odd", ["\\ud800", "\\u0000", "\\u0001", "\\ufffe", "\\u00e9 \\ud83d\\ude00 <&>"])
 @pytest.mark.parametrize("accept", ["application/json", "application/xml"])
 def test_odd_letters_come_back_readable(olivia: Caller, admin: Caller, odd: str, accept: str) -> None:

@@ -31,6 +31,8 @@ GIVEN = "GRANT SELECT ON TABLE sales.orders TO ana;"
         "realm: \ud800",
         'format: 1\nrealm: "a\\0b"',
         "format: 1\nrealm: a\n<<: {members: ['user:ana']}",
+        "{" + ", ".join(f"a{number}: 1" for number in range(SHORT)) + f", a{SHORT - 1}: 1}}",
+        "format: 1\nrealm: a\nroles: {r: {holders: [" + "1," * SHORT + "]}}",
     ],
 )
 def test_a_policy_file_of_harmful_parts_is_refused(text: str) -> None:
@@ -61,6 +63,21 @@ def test_a_policy_file_of_harmful_parts_is_refused(text: str) -> None:
                         "database": {"values": [*map(str, range(4000))]},
                         "table": {"values": [*map(str, range(4000))]},
                     }
+                }
+            ),
+            "more than 200000 times",
+        ),
+        (
+            "ranger",
+            json.dumps(
+                {
+                    "resources": {
+                        "database": {"values": [*map(str, range(400))]},
+                        "table": {"values": [*map(str, range(400))]},
+                    },
+                    "policyItems": [
+                        {"users": ["ana"], "accesses": [{"type": f"a{number}"} for number in range(SHORT)]}
+                    ],
                 }
             ),
             "more than 200000 times",

@@ -6,10 +6,10 @@ XML is read without document types, entities or anything from elsewhere, so no b
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, tostring
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
@@ -141,17 +141,40 @@ def _bytes(request: HttpRequest) -> bytes:
 
 DEEPEST = 20
 """No body has so many elements in one another, and reading them takes long."""
-_TAG = re.compile(rb"<(/?)[^<>!?]*?(/?)>")
+
+
+class _LookedAt(Exception):
+    """Enough of a body was seen."""
 
 
 def _is_deep(content: bytes) -> bool:
-    """Whether more elements stand in one another than any body has, told before anything is built."""
-    depth = 0
-    for match in _TAG.finditer(content):
-        if not match[2]:
-            depth += -1 if match[1] else 1
+    """Whether more elements stand in one another than any body has, told before anything is built.
+
+    By the parser itself: a comment or an attribute may have letters like those of a tag.
+    """
+    parser, depth = ParserCreate(), 0
+
+    def begins(name: str, attributes: object) -> None:
+        nonlocal depth
+        depth += 1
         if depth > DEEPEST:
-            return True
+            raise _LookedAt
+
+    def ends(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def has_a_type(*_: object) -> None:
+        raise _LookedAt
+
+    parser.StartElementHandler, parser.EndElementHandler = begins, ends
+    parser.StartDoctypeDeclHandler = has_a_type
+    try:
+        parser.Parse(content, True)
+    except _LookedAt:
+        return depth > DEEPEST
+    except (ExpatError, ValueError, LookupError):
+        return False  # whoever reads it says what is wrong
     return False
 
 

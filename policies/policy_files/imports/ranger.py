@@ -181,7 +181,8 @@ def _items(
         if "all" in accesses:
             accesses = accesses - {"all"} | SERVICES[service][2]
         holders = list(_holders(item, name, draft))
-        draft.count(len(places) * max(1, len(holders)))
+        unknown = accesses - SERVICES[service][2]  # of those there are only so many
+        draft.count(len(places) * max(1, len(holders)) * (1 + len(unknown)))
         for type_, path, itself in places:
             unasked = OF_ITSELF - {f"{ITSELF}{access}" for access in named}
             rights = {f"{ITSELF}{access}" for access in accesses} - unasked if itself else set(accesses)
