@@ -36,6 +36,11 @@ def takes_values(url: str) -> bool:
     return _DOUBLES_QUOTES.match(url) is not None
 
 
+def quotes_names(version: str) -> bool:
+    """Whether a Spark hands a name with quotes to a database as that name, and not as SQL."""
+    return tuple(map(int, version.split(".")[:2])) >= (4, 3)
+
+
 def takes_names(url: str) -> bool:
     """Whether a database refuses a name that is too long for it; PostgreSQL shortens it to 63 bytes."""
     return _KEEPS_NAMES.match(url) is not None

@@ -40,6 +40,7 @@ _HARMLESS = (
 ELSEWHERE = "it may lead elsewhere than the name says, and the guard cannot tell where"
 _STRANGE = "it is none of the formats that the guard knows"
 _QUOTED = frozenset('"`')
+_WILD = frozenset("%\\")
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
@@ -207,8 +208,7 @@ class Namer:
             return ()
         if long and not options.takes_names(self._url(str(catalog.name()))):
             return (Name(UNKNOWN, ("a name of more than 63 bytes", "the database may shorten it")),)
-        version = tuple(map(int, str(self._session.version()).split(".")[:2]))
-        if version >= (4, 3) or not quoted:
+        if not quoted or options.quotes_names(str(self._session.version())):
             return ()
         return (Name(UNKNOWN, ("a name with quotes", "this Spark hands such a name to the database as SQL")),)
 
@@ -228,8 +228,13 @@ class Namer:
         return (Name(VIEW, v2_name(thing.catalog(), thing.identifier())),)
 
     def namespace(self, thing: Any) -> Names:
-        parts = texts(thing.namespace())
-        return (Name(SCHEMA if parts else CATALOG, (str(thing.catalog().name()), *parts)),)
+        parts, catalog = texts(thing.namespace()), thing.catalog()
+        name = Name(SCHEMA if parts else CATALOG, (str(catalog.name()), *parts))
+        strange: Names = ()
+        if any(_WILD.intersection(part) for part in parts) and is_jdbc(catalog):
+            # Spark asks a database for the tables in all schemas that are like it
+            strange = (Name(UNKNOWN, ("a schema with % in its name", "the database takes it for a pattern")),)
+        return (name, *self.unquoted(catalog, parts), *strange)
 
     def function(self, thing: Any) -> Names:
         return (Name(FUNCTION, v2_name(thing.catalog(), thing.identifier())),)

@@ -68,6 +68,26 @@ def test_a_name_that_a_database_would_shorten_is_refused(
         spark.sql(long)
 
 
+@pytest.mark.parametrize("act", ["CREATE NAMESPACE {}", "DROP NAMESPACE {}", "SHOW TABLES IN {}", "USE {}"])
+def test_a_schema_whose_name_is_sql_or_a_pattern_is_refused(
+    program: Program, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    spark = program.may("owner metalake demo")
+    for name in ("`%`", "`sale%`", "`sales\\_`"):
+        with pytest.raises(AccessDenied, match="takes it for a pattern"):
+            spark.sql(act.format(f"pg.{name}"))
+    monkeypatch.setattr(options, "quotes_names", lambda version: False)
+    with pytest.raises(AccessDenied, match="hands such a name to the database as SQL"):
+        spark.sql(act.format('pg.`x"; DROP TABLE b; --`'))
+
+
+def test_names_with_quotes_are_quoted_from_4_3_on() -> None:
+    assert [options.quotes_names(version) for version in ("3.5.6", "4.2.0", "4.3.0", "5.0.0")] == [
+        *(False, False),
+        *(True, True),
+    ]
+
+
 def test_postgresql_shortens_names_and_others_refuse_long_ones() -> None:
     assert not options.takes_names("jdbc:postgresql://host/shop")
     assert options.takes_names("jdbc:mysql://host/")

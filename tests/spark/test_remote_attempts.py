@@ -21,7 +21,7 @@ from tests.spark.attempts import DRIVER, FACTS, SHARED, Attempt, Outcome, attemp
 from tests.spark.conftest import CATALOGS
 from tests.spark.connect import ROOT, Everybody, connect_server
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(2400)]
 OWNER = """
 owner metalake demo
 place @base fileset fs.area.base
