@@ -30,6 +30,9 @@ RECORD_RESTORED = event(
 )
 FACTS_SEALED = event("facts.sealed", "sealed {many} without a valid seal, as in the audit log: {facts}")
 FACTS_FOUND = event("facts.found", "found {many} written outside the console: {facts}")
+DETAILS_CONFIRMED = event(
+    "facts.details", "accounted for {many} about objects, written outside the console: {facts}"
+)
 NAMES_CONFIRMED = event("facts.names", "accounted for {many} written outside the console: {facts}")
 FACTS_SET_RIGHT = event("facts.set_right", "corrected {many} that were written outside the console: {facts}")
 MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts import editions, people
 from accounts.models import Principal, User
+from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef, split_name
@@ -41,6 +42,12 @@ def rewritten(rows: Any, **values: Any) -> int:
     with editions.gathered():
         many: int = rows.update(**values)
     return many
+
+
+def said(number: int, content: dict[str, Any]) -> None:
+    """Have that said of an object, as in a world that begins so."""
+    with editions.gathered():
+        Detail.objects.update_or_create(securable_id=number, defaults={"content": content})
 
 
 def acting(person: Principal | str, via: str = "console") -> Actor:

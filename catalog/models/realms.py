@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from django.db import models
 
+from accounts.models.sealing import Sealed
 from accounts.record import Fact, one_open
 
 LAW_SQL = "CASE r.kind WHEN 'cdap' THEN r.kind || replace(r.settings->>'policy', '.', '') ELSE r.kind END"
 """`Realm.law` of a row `r`, for statements that read many."""
 
 
-class Realm(models.Model):
+class Realm(Sealed):
     """One governed world; its kind and settings name its law, its name is the placement of its root object.
 
     Settings of a CDAP realm: `policy` (3.4, 3.5, 4.3), `authentication` (on, off), `master_user`,
     `admin_group`, `grants` (anybody, roles).
     """
+
+    SEALED = ("kind", "settings")
 
     class Kind(models.TextChoices):
         GRAVITINO = "gravitino", "Gravitino metalake"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Func, Q, TextField
 from django.db.models.functions import Collate, Upper
 
+from accounts.fact_content import content as content_of
+from accounts.models.sealing import Sealed
 from accounts.record import Fact
+from accounts.seals import is_sealed
 from catalog.models.realms import Realm
 
 FOLDED = Collate(Upper("name"), "C")
@@ -90,13 +97,16 @@ class Placement(Fact):
         return self.name
 
 
-class Detail(models.Model):
+class Detail(Sealed):
     """What is said about an object: no fact of access, so simply kept up to date.
 
     `properties` is the site's own (a catalog's `type`, `provider`, whether it is `connected`); `content` is
     what a client said: its `properties`, with secrets sealed, and what only that type of object has, such
     as a table's `partitioning` or a model's `versions`.  `altered` is the revision of the last such change.
+    The seal is over what something is decided by: see `deciding`.
     """
+
+    SEALED = ("properties", "content")
 
     securable = models.OneToOneField(Securable, models.CASCADE, primary_key=True, related_name="detail")
     comment = models.TextField(blank=True)
@@ -116,6 +126,39 @@ class Detail(models.Model):
 
     def __str__(self) -> str:
         return self.comment
+
+    def _content(self) -> bytes:
+        return _sealed_content(self.pk, self.edition, deciding(self.properties, self.content))
+
+
+def deciding(properties: Any, content: Any) -> list[Any]:
+    """What of that which is said about an object something is decided by.
+
+    Where its data lies, whom its programs run as, whether it is used, and whether a source says what is in
+    it.
+    """
+    said, own = _mapping(content), _mapping(properties)
+    location = _mapping(said.get("properties")).get("location")
+    return [
+        said.get("storageLocations"),
+        location,
+        said.get("principal"),
+        said.get("in_use"),
+        own.get("connected"),
+    ]
+
+
+def is_detail_sealed(pk: int, edition: int, decides: list[Any], seal: bytes | memoryview | None) -> bool:
+    """Whether a row was written by this console, by its columns alone."""
+    return is_sealed(_sealed_content(pk, edition, decides), seal)
+
+
+def _sealed_content(pk: int, edition: int, decides: list[Any]) -> bytes:
+    return content_of("detail", pk, edition, None, json.dumps(decides, sort_keys=True))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 class Mark(models.Model):

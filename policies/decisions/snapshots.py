@@ -17,6 +17,7 @@ from django.utils.crypto import salted_hmac
 from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Realm
+from catalog.models.securables import is_detail_sealed
 from catalog.nodes import Node
 from lakewarden.client.snapshot import NESTED, SCHEMA, SCHEMA_OFF, any_case, inside_of, key_in, veiled
 from lakewarden.law import dialects
@@ -25,6 +26,7 @@ from lakewarden.law.locations import above, normal
 from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask, facts, switches
 from policies.decisions.facts import Loaded
+from policies.errors import Unsealed
 
 PERIOD = timedelta(minutes=5)
 """Snapshots are dated to the beginning of such a period, so that one that did not change stays the same."""
@@ -34,7 +36,10 @@ STRANGER = -1
 _NAMES = """
 WITH located AS (
     SELECT d.securable_id, CASE WHEN d.content ? 'storageLocations' THEN d.content -> 'storageLocations'
-           ELSE jsonb_build_object('', d.content #> '{properties,location}') END AS places
+           ELSE jsonb_build_object('', d.content #> '{properties,location}') END AS places,
+           jsonb_build_array(d.content -> 'storageLocations', d.content #> '{properties,location}',
+               d.content -> 'principal', d.content -> 'in_use', d.properties -> 'connected') AS decides,
+           d.edition, d.seal
       FROM catalog_detail d JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
      WHERE s.type IN ('table', 'fileset')
        AND (d.content ? 'storageLocations' OR (d.content -> 'properties') ? 'location')),
@@ -48,7 +53,8 @@ way AS (
     SELECT p.securable_id AS id, p.ancestors FROM catalog_placement p JOIN asked ON asked.id = p.securable_id
      WHERE {p}),
 named AS (SELECT id FROM way UNION SELECT unnest(ancestors) FROM way)
-SELECT p.securable_id, p.type, p.name, p.ancestors, located.places::text
+SELECT p.securable_id, p.type, p.name, p.ancestors, located.places::text, located.decides::text,
+       located.edition, located.seal
   FROM named JOIN catalog_placement p ON p.securable_id = named.id AND {p}
   LEFT JOIN located ON located.securable_id = named.id
 """.replace("{p}", "p.opened <= %(revision)s AND (p.closed IS NULL OR p.closed > %(revision)s)")
@@ -67,7 +73,10 @@ class SnapshotSource:
 
 
 def hold(subject: Principal, root: Node, *, now: datetime) -> SnapshotSource:
-    """Everything of one principal in one realm.  Two queries, and one when something was changed."""
+    """Everything of one principal in one realm.  Two queries, and one when something was changed.
+
+    Raises Unsealed.
+    """
     loaded = _load(subject, root, now)
     slice_ = loaded.slice_of(subject, _number(subject))
     off = switches.off.at(slice_.revision)
@@ -110,7 +119,10 @@ def _number(subject: Principal) -> int:
 def _named(
     slice_: Slice, root: Node, off: Collection[Key]
 ) -> tuple[dict[Key, Node], dict[Key, tuple[str, ...]]]:
-    """What the slice speaks of, what is off, and what has data somewhere.  One query."""
+    """What the slice speaks of, what is off, and what has data somewhere.  One query.
+
+    Raises Unsealed where somebody wrote past the console where data lies.
+    """
     if not belongs(slice_):
         return {root.id: root}, {}
     keys = {root.id, *(rule.object for rule in slice_.rules), *slice_.selves, *off}
@@ -125,6 +137,11 @@ def _named(
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     nodes = ((key, _node(key, rows, root)) for key in rows)
     places = {key: tuple(_texts(row[3])) for key, row in rows.items() if row[3]}
+    for key in places:
+        *_, decides, edition, seal = rows[key]
+        if not is_detail_sealed(key, edition, json.loads(decides), seal):
+            # nobody can say where its data lies, so none of the places of the realm is known
+            raise Unsealed(f"detail:{key}")
     return {key: node for key, node in nodes if node}, places
 
 

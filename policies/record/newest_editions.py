@@ -13,14 +13,17 @@ from django.db.models import Model
 
 from accounts.editions import Written, code_of, note, noted
 from accounts.models.sealing import Sealed
-from policies.events import BACKEND_AGREED, NAMES_CONFIRMED, POLICY_APPLIED
+from policies.events import BACKEND_AGREED, DETAILS_CONFIRMED, NAMES_CONFIRMED, POLICY_APPLIED
 from policies.models import Event
 
 EditedRow = TypeVar("EditedRow", bound=Model)
 IN_EVENT = "editions"
 """Where an event tells the editions that its change made."""
 ANSWERS = frozenset(
-    {BACKEND_AGREED, NAMES_CONFIRMED, POLICY_APPLIED, "request.approved", "request.approved_less"}
+    {
+        *(BACKEND_AGREED, DETAILS_CONFIRMED, NAMES_CONFIRMED, POLICY_APPLIED),
+        *("request.approved", "request.approved_less"),
+    }
 )
 """By these events somebody answers for rows as they stand, whatever was told of them before."""
 

@@ -18,12 +18,12 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from policies.authority import Actor, require
 from policies.decisions import ask
-from policies.errors import Conflict, Refused
+from policies.errors import Conflict, Refused, Unsealed
 from policies.events import RUN_STARTED, TOKEN_CREATED
 from policies.models import Ownership
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import realm_of
+from policies.services import object_details, realm_of
 from policies.services.entities import PRINCIPAL
 from policies.services.tokens import made
 
@@ -43,7 +43,7 @@ class Started:
 def start(program: Node, *, by: Actor, lasting: timedelta, **about: Any) -> Started:
     """Start a run for so long at most; the record keeps what is said about it.
 
-    Raises Refused, and Conflict when nobody stands behind it.
+    Raises Refused, and Conflict when nobody stands behind it, or somebody was named past the console.
     """
     if by.principal is None:
         raise Refused(gettext("Nobody is signed in."))
@@ -100,8 +100,11 @@ def _account(program: Node) -> Principal | None:
     if not dialects.get(program.kind).by_text:
         owned = Ownership.objects.open().filter(securable=program.id).select_related("owner").first()
         return owned.owner if owned else None
-    said_of = dict(Detail.objects.filter(securable__in=program.lineage).values_list("securable", "content"))
-    named = (said_of.get(key, {}).get(PRINCIPAL) for key in reversed(program.lineage))
-    master = Realm.objects.get(pk=program.realm_id).settings.get("master_user")
-    name = next(filter(None, named), master)
+    said_of = {row.pk: row for row in Detail.objects.filter(securable__in=program.lineage)}
+    object_details.check_written_here(said_of.values())
+    named = (said_of[key].content.get(PRINCIPAL) for key in reversed(program.lineage) if key in said_of)
+    realm = Realm.objects.get(pk=program.realm_id)
+    if not realm.is_sealed:
+        raise Unsealed(f"realm:{realm.pk}")
+    name = next(filter(None, named), realm.settings.get("master_user"))
     return people.ensure("user", name) if name else None

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from django.utils.translation import gettext
 
 from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.law.switches import SWITCHED
 from policies.authority import Actor, Authority
+from policies.errors import Conflict, Unsealed
 from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
 from policies.models import Backend
-from policies.record import outbox
+from policies.record import newest_editions, outbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.secrets import encrypt
 from policies.services import realm_of
 
 MASK = "******"
+UNNAMED = "unknown"
+"""The name that a fileset's only location has in what clients say."""
 _SECRET = re.compile(
     r"(?i:password|passwd|secret|token|credential)|(?<=[-_.])(?i:key)(?=$|[-_.])|(?<=[a-z])Key(?![a-z])"
 )
@@ -50,12 +55,48 @@ def describe(node: Node, *, by: Actor, authority: Authority, what: str, **said_n
     """Replace some of `comment`, `columns` and `content` of an object; `what` names it for the record."""
     with change(OBJECT_ALTERED, realm=realm_of(node), by=by) as current:
         row, _ = Detail.objects.select_for_update().get_or_create(securable_id=node.id)
+        if locations_in(row.content) != locations_in(said_now.get("content", row.content)):
+            refuse_place_in_source(node, [said_now["content"]])
         for name, value in said_now.items():
             setattr(row, name, value)
         row.altered = current.revision
         row.save(update_fields=[*said_now, "altered"])
         current.say(make_event(OBJECT_ALTERED, node, type=node.type, what=what), by=authority)
     return row
+
+
+def check_written_here(rows: Iterable[Detail]) -> None:
+    """Raise Unsealed for what was said of an object past the console, or is an earlier state of it.
+
+    For who decides by it: where data lies, whom programs run as.
+    """
+    some = list(rows)
+    good = {row.pk for row in newest_editions.among(row for row in some if row.is_sealed)}
+    for row in some:
+        if row.pk not in good:
+            raise Unsealed(f"detail:{row.pk}")
+
+
+def locations_in(content: Mapping[str, Any]) -> list[str]:
+    """The places that are named for an object's data, those first that are its own."""
+    named = content.get("storageLocations") or {}
+    if isinstance(named, Mapping) and named:
+        return [str(named.get(UNNAMED) or named[min(named)])]
+    properties = content.get("properties") or {}
+    location = properties.get("location") if isinstance(properties, Mapping) else None
+    return [str(location)] if location else []
+
+
+def refuse_place_in_source(node: Node, contents: Iterable[Mapping[str, Any]]) -> None:
+    """Within a change: what lies in a connected catalog gets no place by what a client says.
+
+    Raises Conflict.  Who asks was told so before; here no connection can come in between.
+    """
+    if not any(locations_in(content) for content in contents):
+        return
+    keys = [level.key for level in node.levels if isinstance(level.key, int)]
+    if Detail.objects.filter(securable__in=keys, properties__connected=True).exists():
+        raise Conflict(gettext("This catalog was connected meanwhile, and its source says where data lies."))
 
 
 def switch(node: Node, *, on: bool, by: Actor, authority: Authority) -> bool:

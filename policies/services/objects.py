@@ -29,7 +29,7 @@ from policies.events import (
 from policies.models import Grant, Ownership
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
-from policies.services import realm_of
+from policies.services import object_details, realm_of
 from policies.services.object_names import check_described, checked
 
 MADE_APART = frozenset(("role", "user", "group"))
@@ -60,12 +60,13 @@ def register(
 ) -> list[Node]:
     """Register objects below a parent in one change, all with the owner, if any.
 
-    Raises AlreadyExists, Invalid.
+    Raises AlreadyExists, Invalid, Conflict.
     """
     if not MADE_APART.isdisjoint(item.type for item in new):
         raise Invalid(gettext("Roles, people and groups are not registered as objects."))
     with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
         _refuse_taken(scope or parent, new)
+        object_details.refuse_place_in_source(parent, [item.content for item in new])
         rows = Securable.objects.bulk_create(
             [
                 Securable(

@@ -45,6 +45,7 @@ def create(
     mode: str = Mode.Choice.ON,
     settings: dict[str, Any] | None = None,
     comment: str = "",
+    content: dict[str, Any] | None = None,
 ) -> Node:
     """Make a realm; its owner becomes a member.  Raises AlreadyExists, Invalid.
 
@@ -61,7 +62,7 @@ def create(
         realm = Realm.objects.create(kind=kind, settings=settings or {}, opened=current.revision)
         _check_law(realm)
         current.realm = realm
-        node = _place_root(current, realm, name, authority, comment)
+        node = _place_root(current, realm, name, authority, Detail(comment=comment, content=content or {}))
         member = RealmMember(realm=realm, principal=owner, origin=origin_of(by))
         current.begin(member, make_event(MEMBER_ADDED, node, owner), by=authority)
         current.begin(
@@ -81,7 +82,7 @@ def create(
 
 
 def _place_root(
-    current: ChangeInProgress, realm: Realm, name: str, authority: Authority, comment: str
+    current: ChangeInProgress, realm: Realm, name: str, authority: Authority, detail: Detail
 ) -> Node:
     type_ = dialects.get(realm.law).root_type
     row = Securable.objects.create(realm=realm, type=type_, opened=current.revision)
@@ -91,7 +92,8 @@ def _place_root(
         make_event(REALM_CREATED, node, kind=realm.kind, settings=realm.settings),
         by=authority,
     )
-    Detail.objects.create(securable=row, comment=comment)
+    detail.securable = row
+    detail.save(force_insert=True)
     return node
 
 

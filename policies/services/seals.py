@@ -23,15 +23,15 @@ from accounts.fact_content import fact_code, fact_values, values_told
 from accounts.models import DirectoryMember, Principal
 from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed, is_newest, seal_fact
-from catalog.models import Placement
+from catalog.models import Detail, Placement, Realm, Securable
 from policies import authority
 from policies.authority import OPERATOR
 from policies.decisions import personal_role_names
-from policies.decisions.cache_versions import principal_key, touched_by
+from policies.decisions.cache_versions import principal_key, realm_key, touched_by
 from policies.decisions.seals import duty_seals
 from policies.decisions.seals.unsealed import fact_models, is_row_sealed, sealed_models
 from policies.errors import NotFound
-from policies.events import FACTS_SEALED, FACTS_SET_RIGHT, NAMES_CONFIRMED
+from policies.events import DETAILS_CONFIRMED, FACTS_SEALED, FACTS_SET_RIGHT, NAMES_CONFIRMED
 from policies.models import (
     AppliedFile,
     Backend,
@@ -49,7 +49,7 @@ from policies.models import (
     review_seals,
 )
 from policies.record import newest_editions, rows_put_back
-from policies.record.archive import reading
+from policies.record.archive import reading, retention
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.record.replay.settings import KeptReplay, given_duties
@@ -99,6 +99,7 @@ def seal_what_is_told() -> Findings:
                 _seal(facts, findings)
         _seal_duties(last, findings)
         _seal_names(findings)
+        _seal_details(findings)
         _seal_connections(findings)
         _seal_reviews(findings)
         _seal_directory(findings)
@@ -133,6 +134,7 @@ def set_right() -> list[str]:
         ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
         done += [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
         done += _remove_directory_rows()
+        done += _set_realms(current.touch)
         done += _take_back_editions()
         if done:
             named = ", ".join(done[:NAMED])
@@ -147,6 +149,29 @@ def _remove_directory_rows() -> list[str]:
     wrong = rows_put_back.not_said_by_directory()
     directory.remove(DirectoryMember.objects.filter(pk__in=wrong))
     return [f"directorymember:{pk} (the directory did not say so)" for pk in wrong]
+
+
+def _set_realms(touch: Callable[[str], None]) -> list[str]:
+    """Kind and settings of realms as the record tells them, where their seal is not that of the newest."""
+    rows = list(Realm.objects.order_by("pk"))
+    ours = {row.pk for row in newest_editions.among(row for row in rows if row.is_sealed)}
+    forged = [row for row in rows if row.pk not in ours]
+    if not forged:
+        return []
+    replayed = KeptReplay()
+    for event in reading.all_events(Counter.objects.get().revision):
+        replayed.take(event)
+    roots = dict(Securable.objects.filter(pk__in=replayed.realms).values_list("realm", "pk"))
+    told = [row for row in forged if row.pk in roots]
+    for row in told:
+        root = roots[row.pk]
+        kept = {name: value for name, value in row.settings.items() if name == retention.SETTING}
+        said = {name: value for (of, name), (value, _) in replayed.settings.items() if of == root}
+        row.kind, row.settings = replayed.realms[root], {**kept, **said}
+        Realm._base_manager.filter(pk=row.pk).update(kind=row.kind, settings=row.settings)
+        touch(realm_key(row.pk))
+    newest_editions.answer_for(told)
+    return [f"realm:{row.pk} (its settings)" for row in told]
 
 
 def _take_back_editions() -> list[str]:
@@ -308,12 +333,40 @@ def _named_so(kind: str, name: str) -> Principal:
     return row
 
 
+def _seal_details(findings: Findings) -> None:
+    """Those with a good seal get one of the newest key; for one without an operator answers."""
+    for row in Detail.objects.defer("comment", "columns").order_by("pk").iterator(chunk_size=CHUNK):
+        if not row.is_sealed:
+            findings.wrong.append(f"detail:{row.pk}: it was written outside the console")
+        elif not row.has_newest_seal:
+            row.put_seal()
+            findings.sealed += 1
+
+
+def confirm_details(numbers: Sequence[int]) -> int:
+    """The operator's word for where data lies, and whom programs run as, where that bears no good seal.
+
+    Of these objects or, without any, of all; it stands from now on as it is; answers how many.
+    """
+    with change(DETAILS_CONFIRMED, realm=None, by=OPERATOR) as current:
+        rows = Detail.objects.defer("comment", "columns").order_by("pk")
+        held = list(rows.filter(pk__in=numbers) if numbers else rows)
+        ours = {row.pk for row in newest_editions.among(row for row in held if row.is_sealed)}
+        forged = [row for row in held if row.pk not in ours]
+        newest_editions.answer_for(forged)
+        confirmed = ", ".join(f"detail:{row.pk}" for row in forged[:NAMED])
+        if forged:
+            draft = make_event(DETAILS_CONFIRMED, None, many=f"{len(forged)} rows", facts=confirmed)
+            current.say(draft, by=authority.of_operator(OPERATOR))
+    return len(forged)
+
+
 def _seal_connections(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; for a connection without one an operator answers.
 
     So it is with who is asked in reviews, and who decides for others: these are named anew in the console.
     """
-    for model in (AppliedFile, Backend, ForeignOrder, ReviewDesk, ReviewSeat, Substitute):
+    for model in (AppliedFile, Backend, ForeignOrder, Realm, ReviewDesk, ReviewSeat, Substitute):
         for row in model.objects.order_by("pk"):
             if not row.is_sealed:
                 findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written outside the console")

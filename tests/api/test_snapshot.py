@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.tokens import Run
-from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.client.snapshot import BadSnapshot, Snapshot, sealed
 from lakewarden.law.objects import ObjectRef
@@ -24,6 +23,7 @@ from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
 from tests.api.world import BY, EVALUATIONS, Caller, Shop, question, token, user
+from tests.factories import said
 
 SNAPSHOT = "/authz/v1/snapshot"
 
@@ -168,7 +168,7 @@ def test_a_hidden_denial_counts_under_every_spelling_and_tells_none(shop: Shop, 
 def place(shop: Shop, name: str, *places: str) -> None:
     """Let the data of a table lie there."""
     content = {"properties": {"location": places[0]}}
-    Detail.objects.update_or_create(securable_id=shop.tables[name].id, defaults={"content": content})
+    said(shop.tables[name].id, content)
 
 
 def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
@@ -176,7 +176,7 @@ def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
     [drop] = objects.register(shop.sales, [NewObject("fileset", "drop")], **BY)
     shop.allow(drop, "READ_FILESET")
     content = {"storageLocations": {"unknown": "s3://lake/drop", "cold": "hdfs://nn:8020/cold/drop/"}}
-    Detail.objects.update_or_create(securable_id=drop.id, defaults={"content": content})
+    said(drop.id, content)
     place(shop, "orders", "s3n://lake/sales/orders")
     place(shop, "items", "s3://lake/drop/items")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
@@ -210,7 +210,7 @@ def test_a_folder_reaches_all_that_lies_in_it_and_all_it_lies_in(shop: Shop, ana
     for fileset, lake in ((drop, "s3://lake/drop"), (twin, "s3://lake/both")):
         shop.allow(fileset, "READ_FILESET")
         content = {"storageLocations": {"unknown": lake}}
-        Detail.objects.update_or_create(securable_id=fileset.id, defaults={"content": content})
+        said(fileset.id, content)
     place(shop, "orders", "s3://lake/drop/deep/orders")
     place(shop, "items", "s3://lake/drop/far/down/items")
     place(shop, "plans", "s3://lake/both")
@@ -361,7 +361,5 @@ def test_the_number_of_queries_does_not_grow(shop: Shop, ana: Caller) -> None:
     for number in range(30):
         [table] = objects.register(shop.sales, [NewObject("table", f"t{number}")], **BY)
         shop.allow(table, "SELECT_TABLE")
-        Detail.objects.update_or_create(
-            securable_id=table.id, defaults={"content": {"properties": {"location": f"s3://lake/t{number}"}}}
-        )
+        said(table.id, {"properties": {"location": f"s3://lake/t{number}"}})
     assert count() == few

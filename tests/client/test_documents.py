@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from accounts import tokens
-from catalog.models import Detail
 from lakewarden.__main__ import main
 from lakewarden.client import AccessDenied
 from lakewarden.law.objects import ObjectRef
@@ -19,6 +18,7 @@ from policies.services import objects
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service
 from tests.api.world import BY, Shop, make_shop, user
+from tests.factories import said
 
 from .site import Site
 
@@ -36,7 +36,7 @@ def site(transactional_db: None) -> Iterator[Site]:
     shop.allow(shop.sales, "SELECT_TABLE")
     content = {"properties": {"location": "s3://lake/orders"}}
     orders = shop.tables["orders"].id
-    Detail.objects.update_or_create(securable_id=orders, defaults={"content": content})
+    said(orders, content)
     site = Site()
     site.start()
     yield site

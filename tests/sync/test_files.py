@@ -18,12 +18,26 @@ from accounts import people
 from catalog.models import Detail
 from lakewarden.backends.testing.kit import look
 from policies.models import Backend, BackendFinding
-from policies.services import grants
+from policies.services import grants, objects
 from policies.services.grants import GrantRequest
+from policies.services.objects import NewObject
 from policies.sync import reconcile, worker
 from policies.sync.actions import foreign_rights
 from tests.backends.files_world import PosixSite, as_person, reads, setfacl, shown, writes
-from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
+from tests.factories import (
+    AUTHORITY,
+    BY,
+    a_metalake,
+    a_person,
+    a_role,
+    acting,
+    admit,
+    owned,
+    said,
+    the,
+    under,
+)
+from tests.policies.superuser import past_triggers
 
 ANA, LEGACY = "daemon", "games"
 """Accounts of this machine that play the people."""
@@ -163,11 +177,64 @@ def test_a_fileset_with_a_location_of_its_own_is_kept_there(governed: Backend, l
         above.chmod(0o750)
     row = Detail.objects.get(securable=the("fileset", "lake.crm.calls").id)
     row.content = {"storageLocations": {"unknown": f"file:{far}"}}
-    row.save()
+    said(row.pk, row.content)
     grant("READ_FILESET")
     settled(governed)
     assert as_person(ANA, reads(far))
     assert not as_person(ANA, reads(lake.folder("crm", "calls")))
+
+
+def a_squatter(lake: PosixSite, location: str) -> None:
+    """Ana registered a fileset of her own before the catalog was connected, and named a folder for it."""
+    root = a_metalake()
+    a_person(ANA)
+    admit(root, "olivia", ANA)
+    [catalog] = under(root, "catalog", "lake")
+    [schema] = under(catalog, "schema", "scratch")
+    owned(schema, ANA)
+    new = NewObject("fileset", "mine", content={"storageLocations": {"unknown": location}})
+    objects.register(schema, [new], owner=people.ensure("user", ANA), by=BY, authority=AUTHORITY)
+
+
+@pytest.mark.parametrize("where", ["crm/letters", "crm/letters/inside", "crm/scratch/mine", "scratch/other"])
+def test_who_registered_a_fileset_before_is_not_given_the_folder_that_they_named(
+    db: None, lake: PosixSite, settings: Any, where: str
+) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = [*settings.LAKEWARDEN_CONNECT_ALLOW, str(lake.root)]
+    a_squatter(lake, f"file://{lake.root}/{where}")
+    output = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=output, stderr=output)
+    assert f"scratch.mine (file://{lake.root}/{where})" in output.getvalue()
+    assert not Backend.objects.exists()
+    output = StringIO()
+    call_command("connect", "demo/lake", "posix", "--url", lake.url, "--keep-places", stdout=output)
+    assert f"look: scratch.mine lies in file://{lake.root}/{where}" in output.getvalue()
+    call_command("connect", "demo/lake", "posix", "--url", lake.url, "--mode", "report", stdout=output)
+
+
+def test_a_fileset_in_its_own_folder_is_connected_with_the_rest(
+    db: None, lake: PosixSite, settings: Any
+) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = [*settings.LAKEWARDEN_CONNECT_ALLOW, str(lake.root)]
+    a_squatter(lake, f"file://{lake.root}/scratch/mine/")
+    call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=StringIO())
+    assert Backend.objects.exists()
+
+
+def test_a_folder_that_somebody_named_past_the_console_is_not_opened(
+    governed: Backend, lake: PosixSite
+) -> None:
+    grant("READ_FILESET")
+    settled(governed)
+    content = f'{{"storageLocations": {{"unknown": "file:{lake.folder("crm", "letters")}"}}}}'
+    calls = the("fileset", "lake.crm.calls").id
+    past_triggers(f"UPDATE catalog_detail SET content = '{content}' WHERE securable_id = {calls}")
+    grant("WRITE_FILESET")
+    worker.deliver(governed)
+    governed.refresh_from_db()
+    assert governed.state == "failed" and "outside the console" in governed.error
+    assert not as_person(ANA, reads(lake.folder("crm", "letters")))
 
 
 def test_the_operator_names_the_folders_that_may_be_connected(db: None, lake: PosixSite) -> None:

@@ -64,8 +64,8 @@ def create(call: Call) -> Later:
     body = call.body
     comment, properties = body.get("comment", ""), object_details.sealed(body.get("properties", {}))
     name = legal(body["name"])
-    root = realms.create("gravitino", name, owner=call.principal, comment=comment, **call.by)
-    Detail.objects.filter(securable=root.id).update(content={"properties": properties})
+    content = {"properties": properties}
+    root = realms.create("gravitino", name, owner=call.principal, comment=comment, content=content, **call.by)
     return lambda: {"metalake": wire_of(root)}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
+from catalog.queries import find
 from lakewarden.backends import kinds
-from lakewarden.law.objects import BadName
+from lakewarden.law.objects import BadName, ObjectRef
 from policies.models import Backend
 from policies.sync.connections import registration
 from policies.sync.connections.opening import check_allowed, filled_in
@@ -29,7 +30,16 @@ class Command(OperatorCommand):
             "database; the reason is recorded",
         )
 
-    def run(self, *, place: str, kind: str, url: str, mode: str, share: str, **_: Any) -> None:
+        parser.add_argument(
+            "--keep-places",
+            action="store_true",
+            help="let filesets and tables of a tree of files lie where those said who registered them; "
+            "each is told",
+        )
+
+    def run(
+        self, *, place: str, kind: str, url: str, mode: str, share: str, keep_places: bool, **_: Any
+    ) -> None:
         kind_ = kinds.get(kind)
         realm, slash, catalog = place.partition("/")
         is_catalog, whole = bool(realm and slash and catalog), bool(realm and not slash)
@@ -44,6 +54,9 @@ class Command(OperatorCommand):
             self.fail(f"nothing is connected: {problems}", code=1)
         for finding in trial.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
+        here = find(ObjectRef("catalog", root.name, (catalog,))) if keep_places else None
+        for name, location in registration.placed(here, kind_, real_url) if here else ():
+            self.stdout.write(f"look: {name} lies in {location}, as was said when it was registered")
         row = registration.connect(
             root,
             catalog,
@@ -54,6 +67,7 @@ class Command(OperatorCommand):
             authority=self.authority,
             source=trial.source,
             shared=bool(share),
+            keeps_places=keep_places,
             reason=share,
         )
         self.stdout.write(f"connected {place} to {row} in {mode} mode")

@@ -44,10 +44,30 @@ class Command(OperatorCommand):
             "the audit log holds no names, so check each one first",
         )
 
-    def run(self, *, seal: bool, if_new: bool, set_right: bool, confirm_name: str | None, **_: Any) -> None:
+        either.add_argument(
+            "--confirm-detail",
+            metavar="NUMBER",
+            type=lambda text: 0 if text == "all" else int(text),
+            help="confirm where the data of an object lies, or whom its programs run as, that was written "
+            "outside the console, such as `17` of `detail 17`, or `all` of them; check each one first",
+        )
+
+    def run(
+        self,
+        *,
+        seal: bool,
+        if_new: bool,
+        set_right: bool,
+        confirm_name: str | None,
+        confirm_detail: int | None,
+        **_: Any,
+    ) -> None:
         try:
             if confirm_name:
                 self._confirm(confirm_name)
+            elif confirm_detail is not None:
+                many = seals.confirm_details([confirm_detail] if confirm_detail else [])
+                self.stdout.write(f"{many} objects confirmed")
             elif set_right:
                 self._read_the_record()
                 done = seals.set_right()

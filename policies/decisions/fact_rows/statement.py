@@ -43,7 +43,8 @@ SELECT 'revision', (SELECT revision FROM policies_counter),
        NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text,
        NULL::bigint, NULL::bytea, NULL::text, NULL::text, NULL::bigint
 UNION ALL
-SELECT 'realm', s.id, NULL, r.settings::text, NULL, {nothing}
+SELECT 'realm', s.id, NULL, r.settings::text, r.kind, NULL, NULL, r.edition, r.id, NULL,
+       NULL, r.seal, NULL, NULL, r.id
   FROM catalog_realm r JOIN catalog_placement t ON t.parent_id IS NULL AND {t}
   JOIN catalog_securable s ON s.id = t.securable_id AND s.realm_id = r.id
  WHERE r.id = %(realm)s AND %(by_text)s

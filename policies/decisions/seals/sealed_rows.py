@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -51,6 +52,7 @@ MODELS = {
     "direct": "grant",
     "owner": "ownership",
     "principal": "principal",
+    "realm": "realm",
 }
 """The kinds of rows that bear seals, with the names of their models: facts, and whom they speak of."""
 
@@ -125,6 +127,9 @@ def _values(row: SealedRow) -> tuple[Any, ...]:
             return row.one, row.origin, row.other, *window
         case "owner":
             return row.origin, row.one, row.other, *window
+        case "realm":
+            # the database keeps no order of keys
+            return row.effect, json.loads(json.dumps(json.loads(row.text), sort_keys=True))
         case "principal":
             # in the order of `Principal.SEALED`: kind, name, display_name, pseudonym, erased
             return row.effect, row.text, row.origin, row.pattern, bool(row.other)
@@ -136,7 +141,7 @@ def _values(row: SealedRow) -> tuple[Any, ...]:
 def key_of_row(row: SealedRow) -> str:
     """Whose answers a fact can change: a key of those that cached slices have."""
     match row.kind:
-        case "mode":
+        case "mode" | "realm":
             return realm_key(row.realm)
         case "grant":
             return role_key(row.one)

@@ -22,7 +22,7 @@ from accounts.fact_content import content, fact_values, plain
 from accounts.models import DirectoryMember, Membership, Principal
 from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed, is_sealed
-from catalog.models import Mode, Placement
+from catalog.models import Mode, Placement, Realm
 from policies import notices
 from policies.decisions.cache_versions import principal_key, realm_key, touched_by
 from policies.decisions.seals import duty_seals, opened_again
@@ -53,18 +53,18 @@ def fact_models() -> list[type[Fact]]:
     return sorted(models, key=lambda model: str(model._meta.model_name))
 
 
-SealedModel = Fact | Principal | DirectoryMember | UserDuty | GroupDuty
+SealedModel = Fact | Principal | Realm | DirectoryMember | UserDuty | GroupDuty
 
 
 def sealed_models() -> list[type[SealedModel]]:
     """The same, principals, whose names facts follow, and what is no fact and yet gives something."""
-    return [*fact_models(), Principal, DirectoryMember, UserDuty, GroupDuty]
+    return [*fact_models(), Principal, Realm, DirectoryMember, UserDuty, GroupDuty]
 
 
 def is_row_sealed(row: SealedModel) -> bool:
     """Whether a row is as the writer left it."""
     match row:
-        case Principal():
+        case Principal() | Realm():
             return row.is_sealed
         case DirectoryMember():
             return directory.is_sealed(row)
@@ -91,7 +91,7 @@ def sweep(realm: int | None = None) -> int:
         rows = model._default_manager.in_bulk([pk for _, pk in doubted])
         keep([(name, pk, key_of(rows[pk])) for name, pk in doubted if pk in rows], realm)
         count += len(doubted)
-    return count + _sweep_names(realm)
+    return count + _sweep_names(realm) + _sweep_realms(realm)
 
 
 def take_seals_of_ended(realm: int | None = None, *, since: int | None = None) -> int:
@@ -176,6 +176,15 @@ def _sweep_names(realm: int | None) -> int:
         rows = rows.filter(spoken)
     doubted = [row.pk for row in rows.iterator(chunk_size=CHUNK) if not row.is_sealed]
     keep([("principal", pk, principal_key(pk)) for pk in doubted], None)
+    return len(doubted)
+
+
+def _sweep_realms(realm: int | None) -> int:
+    """The same of the settings of a realm, or of all."""
+    rows = Realm.objects.order_by("pk") if realm is None else Realm.objects.filter(pk=realm)
+    doubted = [row.pk for row in rows if not row.is_sealed]
+    for pk in doubted:
+        keep([("realm", pk, realm_key(pk))], pk)
     return len(doubted)
 
 
@@ -313,6 +322,8 @@ def _state(row: SealedModel) -> dict[str, object]:
     match row:
         case Principal():
             return {"kind": row.kind, "pseudonym": row.pseudonym}
+        case Realm():
+            return {"kind": row.kind, "settings": row.settings}
         case DirectoryMember():
             return {"group": row.group.pseudonym, "member": row.member.pseudonym}
         case UserDuty():

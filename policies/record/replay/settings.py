@@ -5,6 +5,7 @@ The last event about each says how it stands.  Memory grows with what is so now,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,7 @@ from accounts.marks import password_mark, token_mark
 from accounts.models import Principal, Token, User
 from accounts.people import django_group_name
 from catalog.models import Detail, Realm, Securable
+from catalog.models.securables import deciding, is_detail_sealed
 from policies import events
 from policies.models import (
     Backend,
@@ -80,6 +82,7 @@ class KeptReplay:
             _principals,
             _realms,
             _switched,
+            _details,
             _connections,
             _reviews,
             _seats,
@@ -307,6 +310,10 @@ def _realms(replayed: KeptReplay) -> Iterator[Difference]:
             yield from _settings(replayed, root, row)
     for number in rows:
         yield Difference(f"realm {number}", NOTHING, "a realm", table)
+    for row in Realm.objects.order_by("pk"):
+        if not row.is_sealed:
+            says = f"the kind {row.kind} and {len(row.settings)} settings"
+            yield Difference(f"realm {row.pk}", "other settings, or the same by a change", says, table)
 
 
 def _settings(replayed: KeptReplay, root: int, row: Realm) -> Iterator[Difference]:
@@ -330,6 +337,17 @@ def _switched(replayed: KeptReplay) -> Iterator[Difference]:
     for key in sorted(off ^ keys):
         words = ("that it is in use", "that it is not in use")
         yield Difference(f"object {key}", words[key in keys], words[key in off], table)
+
+
+def _details(replayed: KeptReplay) -> Iterator[Difference]:
+    """Where data lies and whom programs run as, by their seals: the record does not tell it."""
+    table = Detail._meta.db_table
+    rows = Detail.objects.order_by("pk").values_list("pk", "edition", "seal", "properties", "content")
+    for pk, edition, seal, *said in rows.iterator(chunk_size=2000):
+        decides = deciding(*said)
+        if not is_detail_sealed(pk, edition, decides, seal):
+            says = json.dumps([each for each in decides if each is not None])
+            yield Difference(f"detail {pk}", "that something else, or nothing, was said of it", says, table)
 
 
 def _connections(replayed: KeptReplay) -> Iterator[Difference]:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from accounts.models import Principal
 from catalog.models import Detail
 from catalog.nodes import Node
+from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
+from policies.errors import Unsealed
 from policies.models import RealmMember
+from policies.services import object_details
 from policies.sync.connections.destinations import network
 from policies.sync.connections.peers import KnownPeers
 from policies.sync.connections.record import WrittenRecord
@@ -17,23 +20,20 @@ from policies.sync.directory import RealmDirectory
 
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
 
-UNNAMED = "unknown"
-"""The name that a fileset's only location has in what clients say."""
-
 
 def places(node: Node, kind: Kind) -> dict[tuple[str, ...], str]:
-    """The storage location of each object that has one of its own, by its path below the node."""
+    """The storage location of each object that has one of its own, by its path below the node.
+
+    Raises Misconfigured where somebody wrote one past the console.
+    """
     paths = {target.id: target.path for target in targets_below(node, kind)}
-    rows = Detail.objects.filter(securable__in=paths).values_list("securable", "content")
-    locations = {paths[id]: _location(content) for id, content in rows}
-    return {path: location for path, location in locations.items() if location}
-
-
-def _location(content: dict[str, dict[str, str]]) -> str:
-    named = content.get("storageLocations") or {}
-    if named:
-        return named.get(UNNAMED) or named[min(named)]
-    return (content.get("properties") or {}).get("location", "")
+    rows = list(Detail.objects.filter(securable__in=paths))
+    try:
+        object_details.check_written_here(rows)
+    except Unsealed as problem:
+        raise Misconfigured(str(problem)) from None
+    locations = {paths[row.pk]: object_details.locations_in(row.content) for row in rows}
+    return {path: location for path, found in locations.items() for location in found}
 
 
 def people(node: Node) -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext, gettext_lazy
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from accounts.models import Principal
 from catalog.models import Detail
@@ -23,9 +25,10 @@ from policies.record.event_drafts import make_event
 from policies.secrets import decrypt, encrypt, place_of
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
-from policies.sync.connections import sources
+from policies.sync.connections import needs, sources
 
 DUTY = "connect_backend"
+MOST_SHOWN = 5
 ALREADY = gettext_lazy(
     "This system, or a part of it, is governed by another connection already. Only the operator of this "
     "Lakewarden may let a second one govern it: manage.py connect … --share REASON."
@@ -60,13 +63,15 @@ def connect(
     owner: Principal | None = None,
     source: Source | None = None,
     shared: bool = False,
+    keeps_places: bool = False,
     reason: str = "",
 ) -> Backend:
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.
 
     A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
     `source` is which system it led to when it was tried; without it the first run asks.  `shared`: the
-    site's operator lets it be governed by another connection too.  Raises Invalid, Conflict.
+    site's operator lets it be governed by another connection too; `keeps_places`: they let objects lie where
+    those who registered them said.  Raises Invalid, Conflict.
     """
     known = _kind(kind, root, url)
     if known.whole_realm is bool(catalog_name):
@@ -87,13 +92,15 @@ def connect(
         before = Backend.objects.filter(catalog=catalog.id).first()
         if before and _same(before, url, kind, policy) and (source is None or before.source == source.key):
             return before
+        if not keeps_places and (before is None or before.place != _place(known, url)):
+            _refuse_placed(catalog, known, url)
         row, _ = Backend.objects.update_or_create(
             catalog_id=catalog.id,
             defaults={
                 "realm_id": root.realm_id,
                 "kind": kind,
                 "sealed_url": encrypt(url),
-                "place": place_of(known, url)[:255],
+                "place": _place(known, url),
                 "policy": policy,
                 "state": Backend.State.NEW,
                 "error": "",
@@ -104,6 +111,47 @@ def connect(
             _mark_connected(catalog)
         current.say(make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
     return row
+
+
+def placed(catalog: Node, kind: Kind, url: str) -> list[tuple[str, str]]:
+    """The objects that are to lie in other folders of a tree of files than their own, as those said who
+    registered them, by name."""
+    if "places" not in kind.needs:
+        return []
+    top = urlsplit(url).path.rstrip("/")
+    found = sorted(needs.places(catalog, kind).items())
+    return [
+        (".".join(path), location)
+        for path, location in found
+        if urlsplit(location).path.rstrip("/") != "/".join((top, *path))
+    ]
+
+
+def _refuse_placed(catalog: Node, kind: Kind, url: str) -> None:
+    """Whoever may register a fileset names its folder, and would get it from a worker that may do anything.
+
+    Raises Invalid.
+    """
+    try:
+        found = placed(catalog, kind, url)
+    except Misconfigured as problem:
+        raise Invalid(str(problem)) from problem
+    if found:
+        shown = ", ".join(f"{name} ({location})" for name, location in found[:MOST_SHOWN])
+        raise Invalid(
+            ngettext(
+                "%(many)s object is to lie in a folder that someone named for it before: %(shown)s. Drop it, "
+                "or let the operator look: manage.py connect … --keep-places.",
+                "%(many)s objects are to lie in folders that someone named for them before: %(shown)s. Drop "
+                "them, or let the operator look: manage.py connect … --keep-places.",
+                len(found),
+            )
+            % {"many": len(found), "shown": shown}
+        )
+
+
+def _place(kind: Kind, url: str) -> str:
+    return place_of(kind, url)[:255]
 
 
 def _same(before: Backend, url: str, kind: str, policy: str) -> bool:
