@@ -44,8 +44,8 @@ def rewritten(rows: Any, **values: Any) -> int:
     return many
 
 
-def said(number: int, content: dict[str, Any]) -> None:
-    """Have that said of an object, as in a world that begins so."""
+def describe(number: int, content: dict[str, Any]) -> None:
+    """Say that of an object, in a world that begins so."""
     with editions.gathered():
         Detail.objects.update_or_create(securable_id=number, defaults={"content": content})
 

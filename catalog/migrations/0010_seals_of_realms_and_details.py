@@ -16,8 +16,8 @@ def seal_all(apps, editor):
     """What is said of objects when seals come is taken as it stands."""
     rows = apps.get_model("catalog", "detail").objects.order_by("pk").values_list("pk", "properties", "content")
     part = []
-    for pk, *said in rows.iterator(chunk_size=2000):
-        part.append((pk, seal(content("detail", pk, 0, None, json.dumps(deciding(*said), sort_keys=True)))))
+    for pk, *texts in rows.iterator(chunk_size=2000):
+        part.append((pk, seal(content("detail", pk, 0, None, json.dumps(deciding(*texts), sort_keys=True)))))
         if len(part) == 5000:
             part = _keep(editor, part)
     _keep(editor, part)

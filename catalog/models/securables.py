@@ -137,13 +137,13 @@ def deciding(properties: Any, content: Any) -> list[Any]:
     Where its data lies, whom its programs run as, whether it is used, and whether a source says what is in
     it.
     """
-    said, own = _mapping(content), _mapping(properties)
-    location = _mapping(said.get("properties")).get("location")
+    sent, own = _mapping(content), _mapping(properties)
+    location = _mapping(sent.get("properties")).get("location")
     return [
-        said.get("storageLocations"),
+        sent.get("storageLocations"),
         location,
-        said.get("principal"),
-        said.get("in_use"),
+        sent.get("principal"),
+        sent.get("in_use"),
         own.get("connected"),
     ]
 

@@ -162,16 +162,16 @@ def _set_realms(touch: Callable[[str], None]) -> list[str]:
     for event in reading.all_events(Counter.objects.get().revision):
         replayed.take(event)
     roots = dict(Securable.objects.filter(pk__in=replayed.realms).values_list("realm", "pk"))
-    told = [row for row in forged if row.pk in roots]
-    for row in told:
+    realms = [row for row in forged if row.pk in roots]
+    for row in realms:
         root = roots[row.pk]
         kept = {name: value for name, value in row.settings.items() if name == retention.SETTING}
-        said = {name: value for (of, name), (value, _) in replayed.settings.items() if of == root}
-        row.kind, row.settings = replayed.realms[root], {**kept, **said}
+        settings = {name: value for (of, name), (value, _) in replayed.settings.items() if of == root}
+        row.kind, row.settings = replayed.realms[root], {**kept, **settings}
         Realm._base_manager.filter(pk=row.pk).update(kind=row.kind, settings=row.settings)
         touch(realm_key(row.pk))
-    newest_editions.answer_for(told)
-    return [f"realm:{row.pk} (its settings)" for row in told]
+    newest_editions.answer_for(realms)
+    return [f"realm:{row.pk} (its settings)" for row in realms]
 
 
 def _take_back_editions() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from policies.services import objects
 from policies.services.objects import NewObject
 from tests.api.world import BY, Caller, Shop, token
-from tests.factories import said
+from tests.factories import describe
 
 RESOLVE = "/authz/v1/resolve"
 UNKNOWN = "unknown"
@@ -53,7 +53,7 @@ def test_places_lead_to_what_one_may_know_of(shop: Shop, ana: Caller) -> None:
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     for name in ("orders", "plans"):
         content = {"properties": {"location": f"s3a://lake/{name}"}}
-        said(shop.tables[name].id, content)
+        describe(shop.tables[name].id, content)
     places = {
         "s3://lake/orders/day=1": the("table", "shop.sales.orders"),
         "s3://lake/plans": UNKNOWN,

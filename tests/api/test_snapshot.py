@@ -23,7 +23,7 @@ from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
 from tests.api.world import BY, EVALUATIONS, Caller, Shop, question, token, user
-from tests.factories import said
+from tests.factories import describe
 
 SNAPSHOT = "/authz/v1/snapshot"
 
@@ -168,7 +168,7 @@ def test_a_hidden_denial_counts_under_every_spelling_and_tells_none(shop: Shop, 
 def place(shop: Shop, name: str, *places: str) -> None:
     """Let the data of a table lie there."""
     content = {"properties": {"location": places[0]}}
-    said(shop.tables[name].id, content)
+    describe(shop.tables[name].id, content)
 
 
 def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
@@ -176,7 +176,7 @@ def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
     [drop] = objects.register(shop.sales, [NewObject("fileset", "drop")], **BY)
     shop.allow(drop, "READ_FILESET")
     content = {"storageLocations": {"unknown": "s3://lake/drop", "cold": "hdfs://nn:8020/cold/drop/"}}
-    said(drop.id, content)
+    describe(drop.id, content)
     place(shop, "orders", "s3n://lake/sales/orders")
     place(shop, "items", "s3://lake/drop/items")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
@@ -210,7 +210,7 @@ def test_a_folder_reaches_all_that_lies_in_it_and_all_it_lies_in(shop: Shop, ana
     for fileset, lake in ((drop, "s3://lake/drop"), (twin, "s3://lake/both")):
         shop.allow(fileset, "READ_FILESET")
         content = {"storageLocations": {"unknown": lake}}
-        said(fileset.id, content)
+        describe(fileset.id, content)
     place(shop, "orders", "s3://lake/drop/deep/orders")
     place(shop, "items", "s3://lake/drop/far/down/items")
     place(shop, "plans", "s3://lake/both")
@@ -361,5 +361,5 @@ def test_the_number_of_queries_does_not_grow(shop: Shop, ana: Caller) -> None:
     for number in range(30):
         [table] = objects.register(shop.sales, [NewObject("table", f"t{number}")], **BY)
         shop.allow(table, "SELECT_TABLE")
-        said(table.id, {"properties": {"location": f"s3://lake/t{number}"}})
+        describe(table.id, {"properties": {"location": f"s3://lake/t{number}"}})
     assert count() == few

@@ -18,7 +18,7 @@ from policies.services import objects
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service
 from tests.api.world import BY, Shop, make_shop, user
-from tests.factories import said
+from tests.factories import describe
 
 from .site import Site
 
@@ -36,7 +36,7 @@ def site(transactional_db: None) -> Iterator[Site]:
     shop.allow(shop.sales, "SELECT_TABLE")
     content = {"properties": {"location": "s3://lake/orders"}}
     orders = shop.tables["orders"].id
-    said(orders, content)
+    describe(orders, content)
     site = Site()
     site.start()
     yield site

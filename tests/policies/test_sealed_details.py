@@ -142,13 +142,13 @@ def test_nothing_gets_a_place_in_a_catalog_that_was_connected_meanwhile() -> Non
     detail.properties = {**detail.properties, "connected": True}
     with editions.gathered():
         detail.save()
-    schema, said = [*fileset.above()][-1], {"storageLocations": {"unknown": "file:/lake/secret"}}
+    schema, content = [*fileset.above()][-1], {"storageLocations": {"unknown": "file:/lake/secret"}}
     with pytest.raises(Conflict, match="connected meanwhile"):
-        new = NewObject("fileset", "mine", content=said)
+        new = NewObject("fileset", "mine", content=content)
         objects.register(schema, [new], by=BY, authority=AUTHORITY)
     with pytest.raises(Conflict, match="connected meanwhile"):
-        object_details.describe(fileset, by=BY, authority=AUTHORITY, what="the settings", content=said)
-    under(schema, "fileset", "found")
+        object_details.describe(fileset, by=BY, authority=AUTHORITY, what="the settings", content=content)
+    under(schema, "fileset", "read")
 
 
 def test_what_was_said_past_the_console_is_told_by_its_number() -> None:

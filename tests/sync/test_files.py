@@ -32,8 +32,8 @@ from tests.factories import (
     a_role,
     acting,
     admit,
+    describe,
     owned,
-    said,
     the,
     under,
 )
@@ -177,7 +177,7 @@ def test_a_fileset_with_a_location_of_its_own_is_kept_there(governed: Backend, l
         above.chmod(0o750)
     row = Detail.objects.get(securable=the("fileset", "lake.crm.calls").id)
     row.content = {"storageLocations": {"unknown": f"file:{far}"}}
-    said(row.pk, row.content)
+    describe(row.pk, row.content)
     grant("READ_FILESET")
     settled(governed)
     assert as_person(ANA, reads(far))
@@ -185,7 +185,7 @@ def test_a_fileset_with_a_location_of_its_own_is_kept_there(governed: Backend, l
 
 
 def a_squatter(lake: PosixSite, location: str) -> None:
-    """Ana registered a fileset of her own before the catalog was connected, and named a folder for it."""
+    """Ana registered a fileset of their own before the catalog was connected, and named a folder for it."""
     root = a_metalake()
     a_person(ANA)
     admit(root, "olivia", ANA)

@@ -26,7 +26,7 @@ from policies.sync.connections.needs import places
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discovery.objects import Discovered, discover
 from tests.cdap_law.world import a_cdap
-from tests.factories import AUTHORITY, BY, a_metalake, rewritten, said, the
+from tests.factories import AUTHORITY, BY, a_metalake, describe, rewritten, the
 from tests.sync.conftest import Source
 
 WORLD = World(people={"ana", "mia"})
@@ -136,7 +136,7 @@ def test_objects_with_a_place_of_their_own_are_told_to_what_is_placed(governed: 
         (orders, {"properties": {"location": "file:/srv/lake/orders"}}),
         (items, {"storageLocations": {"b": "file:/srv/b", "a": "file:/srv/a"}}),
     ):
-        said(name.id, content)
+        describe(name.id, content)
     catalog = node(governed.catalog_id)
     assert catalog is not None
     assert places(catalog, kinds.get("postgresql")) == {

@@ -343,8 +343,8 @@ def _details(replayed: KeptReplay) -> Iterator[Difference]:
     """Where data lies and whom programs run as, by their seals: the record does not tell it."""
     table = Detail._meta.db_table
     rows = Detail.objects.order_by("pk").values_list("pk", "edition", "seal", "properties", "content")
-    for pk, edition, seal, *said in rows.iterator(chunk_size=2000):
-        decides = deciding(*said)
+    for pk, edition, seal, *texts in rows.iterator(chunk_size=2000):
+        decides = deciding(*texts)
         if not is_detail_sealed(pk, edition, decides, seal):
             says = json.dumps([each for each in decides if each is not None])
             yield Difference(f"detail {pk}", "that something else, or nothing, was said of it", says, table)

@@ -33,7 +33,7 @@ def places(node: Node, kind: Kind) -> dict[tuple[str, ...], str]:
     except Unsealed as problem:
         raise Misconfigured(str(problem)) from None
     locations = {paths[row.pk]: object_details.locations_in(row.content) for row in rows}
-    return {path: location for path, found in locations.items() for location in found}
+    return {path: location for path, some in locations.items() for location in some}
 
 
 def people(node: Node) -> frozenset[str]:

@@ -119,10 +119,10 @@ def placed(catalog: Node, kind: Kind, url: str) -> list[tuple[str, str]]:
     if "places" not in kind.needs:
         return []
     top = urlsplit(url).path.rstrip("/")
-    found = sorted(needs.places(catalog, kind).items())
+    named = sorted(needs.places(catalog, kind).items())
     return [
         (".".join(path), location)
-        for path, location in found
+        for path, location in named
         if urlsplit(location).path.rstrip("/") != "/".join((top, *path))
     ]
 
@@ -133,20 +133,20 @@ def _refuse_placed(catalog: Node, kind: Kind, url: str) -> None:
     Raises Invalid.
     """
     try:
-        found = placed(catalog, kind, url)
+        objects_elsewhere = placed(catalog, kind, url)
     except Misconfigured as problem:
         raise Invalid(str(problem)) from problem
-    if found:
-        shown = ", ".join(f"{name} ({location})" for name, location in found[:MOST_SHOWN])
+    if objects_elsewhere:
+        shown = ", ".join(f"{name} ({location})" for name, location in objects_elsewhere[:MOST_SHOWN])
         raise Invalid(
             ngettext(
                 "%(many)s object is to lie in a folder that someone named for it before: %(shown)s. Drop it, "
                 "or let the operator look: manage.py connect … --keep-places.",
                 "%(many)s objects are to lie in folders that someone named for them before: %(shown)s. Drop "
                 "them, or let the operator look: manage.py connect … --keep-places.",
-                len(found),
+                len(objects_elsewhere),
             )
-            % {"many": len(found), "shown": shown}
+            % {"many": len(objects_elsewhere), "shown": shown}
         )
 
 
