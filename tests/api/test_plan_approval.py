@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from policies.requests import rules
 from tests.factories import a_use, acting, the
 from tests.kept import kept
-from tests.policy_files.test_approval import READER, WHY, a_gated_world, holders
+from tests.policy_files.world import GATED, WHY, a_gated_world, holders
 from tests.requests.test_api import caller
 
 world = kept(a_gated_world)
@@ -19,13 +19,13 @@ BASE = "/authz/v1/policies"
 RULES = "/authz/v1/request-rules?resource=demo&type=metalake"
 
 
-def planned(name: str = "marek", text: str = READER) -> dict[str, Any]:
+def planned(name: str = "marek", text: str = GATED) -> dict[str, Any]:
     answer = caller(name).send(f"{BASE}/plan", {"file": text})
     assert answer.status_code == 200, answer.content
     return answer.json()
 
 
-def applied(name: str = "marek", text: str = READER) -> Any:
+def applied(name: str = "marek", text: str = GATED) -> Any:
     body = {"file": text, "plan": planned(name, text)["plan"], "reason": WHY}
     return caller(name).send(f"{BASE}/apply", body)
 
@@ -47,7 +47,7 @@ def test_from_the_plan_to_its_application_by_programs_alone(world: Node) -> None
     [waiting] = caller("gil").get("/authz/v1/requests?list=waiting").json()["results"]
     assert (waiting["id"], waiting["items"][0]["action"]["name"]) == (number, "apply_policy_file")
     plan = caller("gil").get(f"/authz/v1/requests/{number}/plan").json()
-    assert (plan["plan"], plan["current"], plan["file"]) == (body["plan"], True, READER)
+    assert (plan["plan"], plan["current"], plan["file"]) == (body["plan"], True, GATED)
     assert plan["removals"] == {"count": 1, "results": ["user:ana holds role reader"]}
     assert plan["totals"]["people_losing"] == 1
     assert [use["principal"] for use in plan["replay"]["refused"]["results"]] == ["user:ana"]

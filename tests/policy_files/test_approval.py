@@ -7,81 +7,24 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts import people
-from accounts.models import Principal, User
+from accounts.models import User
 from catalog.nodes import Node
 from policies.authority import OPERATOR, Actor
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
-from policies.models import AccessRequest, Assignment, Change, Event, PlannedFile, RequestRule
+from policies.models import AccessRequest, Change, Event, PlannedFile, RequestRule
 from policies.policy_files import document
-from policies.policy_files.applying import NeedsApproval, Outcome, apply, apply_or_ask
+from policies.policy_files.applying import NeedsApproval, apply
 from policies.policy_files.plan import Plan
 from policies.requests import decisions, plan_approvals, rules, submission, visibility
-from policies.services import accounts, duties, roles
-from tests.factories import AUTHORITY, BY, a_role, a_shop, acting, admit, the
+from policies.services import roles
+from tests.factories import AUTHORITY, BY, acting, the
 from tests.kept import kept
+from tests.policy_files.world import GATED, WHY, a_gated_world, holders, named, submit, waiting
 from tests.simulation.databases import contents
 
-PEOPLE = ("marek", "gil", "hana", "ana", "bo")
-READER = """
-format: 1
-realm: demo
-owns: [role:reader]
-roles:
-  reader:
-    holders: [user:bo]
-    allows:
-      catalog:shop: [USE_CATALOG]
-"""
-ADDS = READER.replace("owns: [role:reader]\n", "")
-WHY = "merge 17 by marek"
-
-
-def a_gated_world() -> Node:
-    """Marek owns demo; gil may grant in all of it, hana approves requests there, both not its owner.
-
-    Ana holds role reader.  Service ci may grant too; marek answers for it.  Every plan that removes or
-    changes something needs approval.
-    """
-    root = a_shop()
-    for name in PEOPLE:
-        people.make_account(name)
-    admit(root, *PEOPLE, "service:ci")
-    a_role(root, "reader", "allow USE_CATALOG on catalog shop", held_by=("ana",))
-    a_role(
-        root,
-        "granting",
-        "allow MANAGE_GRANTS on metalake",
-        held_by=("gil", "service:ci"),
-    )
-    duties.give(root, "approve_requests", named("hana"), by=BY, authority=AUTHORITY)
-    accounts.set_keeper(named("ci", "service"), named("marek"), by=BY, authority=AUTHORITY)
-    rules.set_rule(root, by=acting("marek"), plan_approval="removals")
-    return root
-
+ADDS = GATED.replace("owns: [role:reader]\n", "")
 
 world = kept(a_gated_world)
-
-
-def named(name: str, kind: str = "user") -> Principal:
-    return people.ensure(kind, name)
-
-
-def submit(root: Node, text: str = READER, *, by: Actor | str = "marek", reason: str = WHY) -> Outcome:
-    file = document.read(text)
-    actor = acting(by) if isinstance(by, str) else by
-    return apply_or_ask(root, file, seen=Plan(root, file).digest, by=actor, reason=reason)
-
-
-def waiting(root: Node, text: str = READER, **more: object) -> AccessRequest:
-    request = submit(root, text, **more).waits  # type: ignore[arg-type]
-    assert request is not None
-    return request
-
-
-def holders(name: str = "reader") -> set[str]:
-    rows = Assignment.objects.open().filter(role=the("role", name).id)
-    return {row.holder.name for row in rows.select_related("holder")}
 
 
 def give_to_hana() -> None:
@@ -112,11 +55,11 @@ def test_a_plan_that_removes_waits_and_changes_nothing_until_it_is_approved_and_
 @pytest.mark.parametrize(
     ("needed", "text", "waits"),
     [
-        ("never", READER, False),
+        ("never", GATED, False),
         ("never", ADDS, False),
-        ("removals", READER, True),
+        ("removals", GATED, True),
         ("removals", ADDS, False),
-        ("always", READER, True),
+        ("always", GATED, True),
         ("always", ADDS, True),
     ],
 )
@@ -172,7 +115,7 @@ def test_the_same_plan_asks_once_and_is_applied_once(world: Node) -> None:
     request = waiting(world)
     assert waiting(world) == request
     decisions.approve(request.pk, by=acting("gil"))
-    file = document.read(READER)
+    file = document.read(GATED)
     seen = Plan(world, file).digest
     apply(world, file, seen=seen, by=acting("marek"))
     roles.assign(the("role", "reader"), named("ana"), by=BY, authority=AUTHORITY)
@@ -183,11 +126,11 @@ def test_the_same_plan_asks_once_and_is_applied_once(world: Node) -> None:
 
 
 def test_when_the_world_moved_nobody_approves_and_nothing_is_applied(world: Node) -> None:
-    request, seen = waiting(world), Plan(world, document.read(READER)).digest
+    request, seen = waiting(world), Plan(world, document.read(GATED)).digest
     decisions.approve(request.pk, by=acting("gil"))
     give_to_hana()
     with pytest.raises(Conflict, match="Plan again"):
-        apply(world, document.read(READER), seen=seen, by=acting("marek"))
+        apply(world, document.read(GATED), seen=seen, by=acting("marek"))
     newer = waiting(world)
     give_to_bo = the("role", "granting")
     roles.assign(give_to_bo, named("bo"), by=BY, authority=AUTHORITY)
@@ -208,13 +151,13 @@ def test_requests_for_access_that_give_nothing_leave_an_approval_standing(world:
 
 def test_a_file_edited_after_its_approval_is_another_plan(world: Node) -> None:
     decisions.approve(waiting(world).pk, by=acting("gil"))
-    edited = READER.replace("user:bo", "user:hana")
+    edited = GATED.replace("user:bo", "user:hana")
     assert submit(world, edited).waits is not None
     assert holders() == {"ana"}
 
 
 def test_a_newer_plan_takes_the_place_of_one_that_can_no_longer_be_applied(world: Node) -> None:
-    other = waiting(world, READER.replace("user:bo", "user:hana"))
+    other = waiting(world, GATED.replace("user:bo", "user:hana"))
     older = waiting(world)
     give_to_hana()
     waiting(world)
@@ -295,7 +238,7 @@ def test_a_change_by_hand_moves_the_state_of_access_and_a_request_does_not(world
 
 
 A_CATALOG = (
-    READER
+    GATED
     + """
 registers_objects: true
 objects:

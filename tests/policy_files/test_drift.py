@@ -17,7 +17,6 @@ from policies.authority import OPERATOR
 from policies.errors import PolicyError
 from policies.models import AppliedFile, Change
 from policies.policy_files import document, drift
-from policies.policy_files.applying import apply
 from policies.policy_files.drift import FileDrift
 from policies.policy_files.plan import Plan
 from policies.record.change import change
@@ -31,19 +30,8 @@ from tests.kept import kept
 from tests.simulation.databases import contents
 from tests.simulation.worlds import WORLDS
 
-from .test_round_trip import exported
+from .world import READER, applied, exported
 
-READER = """
-format: 1
-realm: demo
-owns: [role:reader]
-roles:
-  reader:
-    holders: [user:bo]
-    allows:
-      catalog:shop: [USE_CATALOG]
-      schema:shop.sales: [USE_SCHEMA]
-"""
 SALES = """
 format: 1
 realm: demo
@@ -68,14 +56,9 @@ def a_world() -> Node:
     admit(root, "ana", "bo", "group:analysts")
     a_role(root, "reader", "allow USE_CATALOG on catalog shop")
     owned(the("schema", "shop.stock"), "bo")
-    do(root, READER)
-    do(root, SALES)
+    applied(root, READER)
+    applied(root, SALES)
     return root
-
-
-def do(root: Node, text: str, **options: Any) -> Plan:
-    file = document.read(text)
-    return apply(root, file, **{"seen": Plan(root, file).digest, "by": OPERATOR, **options})
 
 
 world = kept(a_world)
@@ -153,7 +136,7 @@ def test_several_files_of_a_realm_stand_side_by_side(world: Node) -> None:
 
 def test_what_two_files_own_counts_for_the_one_applied_last(world: Node) -> None:
     wider = READER.replace("[role:reader]", "[roles]").replace("[user:bo]", "[user:ana]")
-    do(world, wider)
+    applied(world, wider)
     assert told(of(world, "role:reader")) == told(of(world, "roles")) == []
     roles.unassign(the("role", "reader"), people.ensure("user", "ana"), by=BY, authority=AUTHORITY)
     assert told(of(world, "role:reader")) == []
@@ -166,9 +149,9 @@ def test_the_file_applied_again_takes_it_back_and_taking_it_in_leaves_nothing(wo
     assert document.read(found.text).statements == document.read(READER).statements
     assert "holders:\n      - user:ana\n      - user:bo\n" in found.sections
     assert "format" not in found.sections
-    do(world, found.text_with_drift)
+    applied(world, found.text_with_drift)
     assert told(of(world, "role:reader")) == []
-    do(world, READER)
+    applied(world, READER)
     assert told(of(world, "role:reader")) == []
     assert exported(world).count("user:ana") == 2
 
@@ -176,7 +159,7 @@ def test_the_file_applied_again_takes_it_back_and_taking_it_in_leaves_nothing(wo
 def test_of_a_part_that_is_long_only_what_differs_is_shown_to_paste(world: Node) -> None:
     names = [f"user:p{number:02}" for number in range(30)]
     admit(world, *names)
-    do(world, READER.replace("[user:bo]", f"[{', '.join(names)}]"))
+    applied(world, READER.replace("[user:bo]", f"[{', '.join(names)}]"))
     reader = the("role", "reader")
     roles.assign(reader, user("ana"), by=BY, authority=AUTHORITY)
     roles.unassign(reader, user("p07"), by=BY, authority=AUTHORITY)
@@ -196,16 +179,16 @@ def test_a_file_that_finds_all_as_it_says_is_kept_too_and_once(world: Node) -> N
     there = exported(world).split("members:\n")[1].split("roles:")[0]
     text = text.replace("members: MEMBERS", f"members:\n{there}")
     before = Change.objects.count()
-    assert do(world, text, reason="adopted").steps == []
+    assert applied(world, text, reason="adopted").steps == []
     assert Change.objects.count() == before + 1
-    assert do(world, text).steps == []
+    assert applied(world, text).steps == []
     assert Change.objects.count() == before + 1
     members.add(world, people.ensure("user", "cy"), by=BY, authority=AUTHORITY)
     assert told(of(world, "members")) == ["added user:cy is a member"]
 
 
 def test_a_file_that_owns_nothing_is_held_against_nothing(world: Node) -> None:
-    do(world, READER.replace("[role:reader]", "[]").replace("[user:bo]", "[user:ana]"))
+    applied(world, READER.replace("[role:reader]", "[]").replace("[user:bo]", "[user:ana]"))
     assert [one.kept.owns for one in drift.of_root(world)] == [("schema:shop.sales",), ("role:reader",)]
 
 
@@ -237,7 +220,7 @@ def test_an_owner_set_by_hand_is_told(world: Node) -> None:
 def test_what_ran_out_by_itself_is_no_drift(world: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
     window = f"[{{principal: user:bo, until: '{(now + timedelta(hours=1)).isoformat()}'}}, user:ana]"
-    do(world, READER.replace("[user:bo]", window))
+    applied(world, READER.replace("[user:bo]", window))
     assert told(of(world, "role:reader")) == []
     reader, end = the("role", "reader"), now + timedelta(hours=2)
     shortened = by_hand(
@@ -279,7 +262,7 @@ FORGERIES = {
 def test_what_the_console_did_not_keep_is_held_against_nothing_and_said(world: Node, forgery: str) -> None:
     sql(forgery)
     assert [one.kept.file for one in drift.of_root(world)] == [None, None]
-    do(world, READER)
+    applied(world, READER)
     kept = {one.kept.owns: one.kept.file is not None for one in drift.of_root(world)}
     assert kept[("role:reader",)]
 
@@ -294,12 +277,12 @@ def test_a_row_that_was_deleted_is_told_by_the_record(world: Node) -> None:
 
 def test_an_earlier_state_put_back_is_held_against_nothing(world: Node) -> None:
     before = AppliedFile.objects.filter(owns=["role:reader"]).values().get()
-    do(world, READER.replace("[user:bo]", "[user:ana]"))
+    applied(world, READER.replace("[user:bo]", "[user:ana]"))
     sql("DELETE FROM policies_appliedfile WHERE owns = '{role:reader}'")
     AppliedFile._base_manager.bulk_create([AppliedFile(**before)])
     assert AppliedFile.objects.get(pk=before["id"]).is_sealed
     assert of(world, "role:reader").kept.file is None
-    do(world, READER.replace("[user:bo]", "[user:ana]"))
+    applied(world, READER.replace("[user:bo]", "[user:ana]"))
     assert of(world, "role:reader").kept.file is not None
 
 
@@ -310,7 +293,7 @@ def test_keys_are_renewed_with_the_other_seals(world: Node) -> None:
 
 def test_no_name_of_a_person_is_kept_and_an_erased_one_is_not_given_back(world: Node) -> None:
     admit(world, "carla.erased")
-    do(world, READER.replace("[user:bo]", "[user:bo, user:carla.erased]"))
+    applied(world, READER.replace("[user:bo]", "[user:bo, user:carla.erased]"))
     assert "carla" not in str(AppliedFile.objects.values_list("statements"))
     carla = user("carla.erased")
     by_hand(world, proposals.UnassignRole(the("role", "reader"), carla))
@@ -326,7 +309,7 @@ def test_no_name_of_a_person_is_kept_and_an_erased_one_is_not_given_back(world: 
 def test_drift_is_what_was_changed_in_worlds_of_each_law(db: None, law: str) -> None:
     chance = random.Random(f"drift {law}")
     world = WORLDS[law](chance)
-    do(world.root, exported(world.root))
+    applied(world.root, exported(world.root))
     assert [one.lines for one in drift.of_root(world.root)] == [()]
     told_of, made = 0, 0
     for _ in range(12):

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from lakewarden.__main__ import main
-from policies.authority import OPERATOR
 from policies.errors import Invalid
 from policies.policy_files import document, imports
-from policies.policy_files.applying import apply
 from policies.policy_files.imports import Draft
-from policies.policy_files.plan import Plan
 from tests.factories import a_metalake
+from tests.policy_files.world import applied, plan
 
 
 def said(draft: Draft) -> set[str]:
@@ -282,10 +280,10 @@ def test_a_table_in_csv() -> None:
 @pytest.mark.parametrize(("source", "text"), [("postgresql", POSTGRESQL), ("mariadb", MARIADB), ("csv", CSV)])
 def test_the_file_can_be_applied_to_an_empty_realm(source: str, text: str) -> None:
     root = a_metalake("demo")
-    file = document.read(imports.read(source, text, realm="demo", catalog="shop").text())
-    assert not Plan(root, file).removals
-    apply(root, file, seen=Plan(root, file).digest, by=OPERATOR)
-    assert not Plan(root, file).steps
+    imported = imports.read(source, text, realm="demo", catalog="shop").text()
+    assert not plan(root, imported).removals
+    applied(root, imported)
+    assert not plan(root, imported).steps
 
 
 def test_an_access_of_ranger_that_is_not_allowed_says_nothing() -> None:

@@ -23,7 +23,7 @@ from tests.kept import kept
 from tests.simulation.databases import contents
 from tests.simulation.worlds import access, differing
 
-from .test_round_trip import exported
+from .world import READER, applied, exported, plan
 
 
 def a_world() -> Node:
@@ -43,33 +43,11 @@ def a_world() -> Node:
 
 
 world = kept(a_world)
-READER = """
-format: 1
-realm: demo
-owns: [role:reader]
-roles:
-  reader:
-    holders: [user:bo]
-    allows:
-      catalog:shop: [USE_CATALOG]
-      schema:shop.sales: [USE_SCHEMA]
-"""
-
-
 GIVEN = ("sales.orders", "stock.items")
-
-
-def plan(root: Node, text: str) -> Plan:
-    return Plan(root, document.read(text))
 
 
 def lines(steps: list[Any]) -> list[str]:
     return [str(step) for step in steps]
-
-
-def do(root: Node, text: str, **options: Any) -> Plan:
-    file = document.read(text)
-    return apply(root, file, **{"seen": Plan(root, file).digest, "by": OPERATOR, **options})
 
 
 def test_removals_stand_apart_and_only_what_is_owned_is_removed(world: Node) -> None:
@@ -85,11 +63,11 @@ def test_removals_stand_apart_and_only_what_is_owned_is_removed(world: Node) -> 
 
 def test_a_plan_is_carried_out_as_one_change_with_its_reason(world: Node) -> None:
     before = Change.objects.count()
-    do(world, READER, reason="merge 17 by ana")
+    applied(world, READER, reason="merge 17 by ana")
     [change] = Change.objects.order_by("-revision")[: Change.objects.count() - before]
     assert (change.kind, change.reason) == ("policy.applied", "merge 17 by ana")
     assert plan(world, READER).steps == []
-    assert do(world, READER).steps == []
+    assert applied(world, READER).steps == []
     assert Change.objects.count() == before + 1
 
 
@@ -120,18 +98,18 @@ def test_planning_writes_nothing(world: Node) -> None:
 def test_each_step_takes_the_right_to_it(world: Node) -> None:
     before = contents()
     with pytest.raises(Refused):
-        do(world, READER, by=acting("bo"))
+        applied(world, READER, by=acting("bo"))
     assert contents() == before
-    do(world, READER, by=acting("marek"))
+    applied(world, READER, by=acting("marek"))
     assert plan(world, READER).steps == []
 
 
 def test_an_owned_part_of_the_tree_is_decided_by_the_file_alone(world: Node) -> None:
     objects = [f"  table:shop.{name}: {{grants: {{user:bo: [SELECT_TABLE]}}}}\n" for name in GIVEN]
-    do(world, "".join(("format: 1\nrealm: demo\nobjects:\n", *objects)))
+    applied(world, "".join(("format: 1\nrealm: demo\nobjects:\n", *objects)))
     text = "format: 1\nrealm: demo\nowns: [schema:shop.sales]\n"
     assert lines(plan(world, text).removals) == ["user:bo has SELECT_TABLE on table:shop.sales.orders"]
-    do(world, text)
+    applied(world, text)
     left = exported(world, objects=False)
     assert "table:shop.stock.items:\n    grants:\n      user:bo:" in left
     assert "table:shop.sales.orders" not in left
@@ -144,7 +122,7 @@ def test_a_window_that_differs_is_a_change(world: Node) -> None:
     assert str(step) == (
         "user:ana holds role reader, then user:ana holds role reader until 2099-12-31T23:00:00+00:00"
     )
-    do(world, text)
+    applied(world, text)
     assert plan(world, text).steps == []
 
 
@@ -166,7 +144,7 @@ def test_people_whom_nobody_has_heard_of_are_counted_exactly(world: Node) -> Non
     assert foretold.totals.pairs_gaining == sum(bool(line.gains) for line in pages)
     assert contents() == before
     was = access(world, timezone.now())
-    do(world, text)
+    applied(world, text)
     happened = differing(was, access(world, timezone.now()))
     foretold_access = {
         (str(line.person), f"{line.node.type} {line.node.id}"): (line.gains, line.loses) for line in pages

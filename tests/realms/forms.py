@@ -162,6 +162,7 @@ FORMS: tuple[Form, ...] = (
     Form("Realm, settings", WHY, page="/realms/{second_cdap}/raise?to=4.3", by="cora"),
     Form("Realm, retention", {"keep": "days", "days": "900"}),
     Form("Realm, policy file", {"file": "{policy_file}", "plan": "{policy_plan}", "step": "save"}),
+    Form("Overview of a realm", WHY, page="/overview/{root}/files/{policy_scope}/let-go"),
     Form("Realm, new", {"name": "lake", "owner": "ana"}),
     Form("Realm, new", WHY, page="/realms/{closed}/repair?who=user:ana"),
     Form("Separation, new", {"name": "Two", "one_role": "{payers}", "other_role": "{role}"}, others=ADMIN),
@@ -230,7 +231,6 @@ OF_ONES_OWN = {
     *("sign_in", "sign_out", "resume", "preferences", "welcome"),
     *("again", "oidc_begin", "second_factor", "second_step"),
     *("list_display", "list_view_save", "list_view_delete"),
-    "policy_let_go",  # a file that was applied, which these realms have none of: tests/console/insights
     "request_apply",  # an approved plan, by its author alone: tests/console/requests/test_plans.py
 }
 """There is nothing of anybody else's to change."""

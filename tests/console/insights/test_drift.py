@@ -10,17 +10,14 @@ from django.utils import translation
 
 from accounts.people import ensure
 from catalog.nodes import Node
-from policies.authority import OPERATOR
 from policies.models import AppliedFile, Change, Event
-from policies.policy_files import document
-from policies.policy_files.applying import apply
-from policies.policy_files.plan import Plan
 from policies.record.change import change
 from policies.services import realm_of
 from policies.simulation import changes as proposals
 from policies.simulation.carrying_out import carry_out
 from tests.console.test_forms import hidden
 from tests.factories import acting, the
+from tests.policy_files.world import applied
 
 Enter = Callable[[str], Client]
 READ = """
@@ -38,11 +35,6 @@ roles:
 
 def address(root: Node) -> str:
     return f"/overview/{root.id}/files"
-
-
-def applied(root: Node, text: str = READ) -> None:
-    file = document.read(text)
-    apply(root, file, seen=Plan(root, file).digest, by=OPERATOR)
 
 
 def give_by_hand(root: Node, reason: str = "on call this week") -> None:

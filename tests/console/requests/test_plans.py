@@ -14,19 +14,19 @@ from tests.console.conftest import shown
 from tests.console.test_forms import hidden
 from tests.factories import AUTHORITY, BY, a_use, the
 from tests.kept import kept
-from tests.policy_files.test_approval import READER, WHY, a_gated_world, holders
+from tests.policy_files.world import GATED, WHY, a_gated_world, holders
 
 world = kept(a_gated_world)
 Enter = Callable[[str], Client]
 
 
 def asked(root: Node, client: Client) -> AccessRequest:
-    """The request that the page of the policy file makes of READER."""
+    """The request that the page of the policy file makes of GATED."""
     address = f"/realms/{root.id}/policies"
-    body = client.post(address, {"step": "look", "file": READER}).content
+    body = client.post(address, {"step": "look", "file": GATED}).content
     assert b"Ask for approval of 2 steps" in body
     sent = {name: hidden(body, name) for name in ("nonce", "seen", "plan")}
-    answer = client.post(address, {**sent, "file": READER, "reason": WHY, "step": "save"})
+    answer = client.post(address, {**sent, "file": GATED, "reason": WHY, "step": "save"})
     request = AccessRequest.objects.latest("pk")
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/requests/{request.pk}")
     return request
