@@ -258,7 +258,8 @@ class RequestPart(models.Model):
 
 
 class PlannedFile(models.Model):
-    """The plan of a policy file that a request is about, as its author saw it; never changed.
+    """The plan of a policy file that a request is about, as its author saw it; changed only when somebody
+    whom it names is erased.
 
     `plan` is its digest, `revision` that of the last change of access it was worked out at, `steps` what it
     does, each as an action, a sentence, and the statements that are so before and after it.

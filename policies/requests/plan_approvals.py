@@ -146,12 +146,12 @@ def ask(planned: PlanToApprove, *, by: Actor, reason: str) -> AccessRequest:
 def check_approvable(request: AccessRequest) -> None:
     """Raise Conflict when the plan of a request can no longer be applied, so that nobody approves it."""
     planned = PlannedFile.objects.select_related("request").get(request=request)
-    if not is_as_asked(planned):
-        raise Conflict(gettext("Its steps are not those that were asked for. Refuse it."))
     if request.realm is None or planned.revision != last_change_of_access(request.realm.pk):
         raise Conflict(
             gettext("The realm changed since this was planned, so it can no longer be applied. Refuse it.")
         )
+    if not is_as_asked(planned):
+        raise Conflict(gettext("Its steps are not those that were asked for. Refuse it."))
 
 
 def _of_plan(root: Node, plan: str, asker: Principal) -> QuerySet[AccessRequest]:

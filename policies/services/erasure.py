@@ -1,17 +1,20 @@
 """Erasing a person: the name goes, the record stays and says "an erased person".
 
 The record and the facts speak of people by pseudonym, so only the one map from pseudonyms to names, the
-account, the names of ended personal roles and of whom the sync did something for are changed; no digest
-covers these.
+account, the names of ended personal roles, of whom the sync did something for and of whom a plan spoke are
+changed; no seal covers these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from axes.models import AccessAttempt
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
 from django.utils.translation import gettext
 
 from accounts import sessions
@@ -21,7 +24,16 @@ from policies.authority import Actor, Authority
 from policies.decisions import personal_role_names
 from policies.errors import Conflict, Invalid
 from policies.events import PERSON_ERASED
-from policies.models import Assignment, Grant, Ownership, RealmMember, SyncItem, UserDuty
+from policies.models import (
+    Assignment,
+    Calculation,
+    Grant,
+    Ownership,
+    PlannedFile,
+    RealmMember,
+    SyncItem,
+    UserDuty,
+)
 from policies.notices import inbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -59,6 +71,7 @@ def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "
         _forget_account(person)
         _forget_roles(person)
         _forget_steps(person)
+        _forget_plans(person)
         inbox.forget(person)
         name = f"erased-{person.pseudonym}"
         Principal.objects.filter(pk=person.pk).update(name=name, display_name="", erased=True)
@@ -102,3 +115,47 @@ def _forget_roles(person: Principal) -> None:
     ended.update(name=personal_role_names.pseudonymous(person))
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL lakewarden.redaction = 'off'")
+
+
+COMMENT = re.compile(r"(?<!\S)#.*")
+
+
+def _forget_plans(person: Principal) -> None:
+    """Take the name out of policy files that were to be approved, and of what they would have done.
+
+    None of them can be applied any more, as a person was erased since; nor does any calculation count.
+    """
+    Calculation.objects.all().delete()
+    rows = PlannedFile.objects.annotate(text=Cast("steps", TextField()))
+    named = rows.filter(Q(file__icontains=person.name) | Q(text__icontains=person.name))
+    if person.display_name:
+        named |= rows.filter(file__icontains=person.display_name)
+    without = _forgetting(person)
+    for row in named:
+        row.file = COMMENT.sub(lambda match: without(match[0], in_prose=True), without(row.file))
+        row.steps = _each_text(row.steps, without)
+        row.save(update_fields=["file", "steps"])
+
+
+def _forgetting(person: Principal) -> Callable[..., str]:
+    """Texts of a plan without the name: as `user:NAME` everywhere, by itself in prose alone."""
+    with_kind = _whole(str(person))
+    prose = [_whole(name) for name in (person.name, person.display_name) if name]
+
+    def without(text: str, *, in_prose: bool = False) -> str:
+        text = with_kind.sub(f"{person.kind}:erased-{person.pseudonym}", text)
+        for name in prose if in_prose else ():
+            text = name.sub(f"erased-{person.pseudonym}", text)
+        return text
+
+    return without
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?![\w@+-]|\.\w)", re.IGNORECASE)
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, list):
+        return [_each_text(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value
