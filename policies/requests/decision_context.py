@@ -181,25 +181,6 @@ def _denials(seen: VisibleRequest, end: datetime | None) -> tuple[Denial, ...]:
     return worked.denials
 
 
-def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: datetime) -> list[str]:
-    """The rules of separation that a yes to all of these would break together, a sentence a person and rule.
-
-    For a reader: it names nothing that they may not see.  Four queries for each kind of holder, and nine
-    for each realm with rules.
-    """
-    given: list[Giving] = []
-    for kind in sorted({item.holder.kind for item in requests}):
-        mine = {item.pk: item for item in requests if item.holder.kind == kind}
-        parts = [part for item in mine.values() for part in item.parts.all()]
-        by_part = decision_places.of_rows(parts, kind)
-        for part in parts:
-            request, place = mine[part.request_id], by_part[part.pk]
-            if place is not None:
-                end = fulfilment.ends(request, [part], max(now, request.starts or now))
-                given += _given(request.holder, [(part, place)], (now, end))
-    return _clashes(given, reader, now)
-
-
 Giving = tuple[Node, forecast.Given]
 """What somebody is to have, with the realm that it is in."""
 
@@ -222,3 +203,53 @@ def _given(holder: Principal, placed: Placed, window: forecast.Until) -> Iterabl
             key = place.text if dialects.get(place.node.kind).by_text else place.node.id
             rules = [Rule(key, code, valid_until=until) for code in part.privileges]
             yield top, forecast.rights(holder, rules)
+
+
+@dataclass(frozen=True)
+class PlacedRequest:
+    """A request with those of its parts that have a place, and when what it gives would end."""
+
+    request: AccessRequest
+    places: Placed
+    now: datetime
+
+    @property
+    def end(self) -> datetime | None:
+        return self._end([part for part, _ in self.places])
+
+    def givings(self) -> Iterable[Giving]:
+        for part, place in self.places:
+            window = (self.now, self._end([part]))
+            yield from _given(self.request.holder, [(part, place)], window)
+
+    def _end(self, parts: Sequence[RequestPart]) -> datetime | None:
+        return fulfilment.ends(self.request, parts, max(self.now, self.request.starts or self.now))
+
+
+def placed(requests: Sequence[AccessRequest], *, now: datetime) -> list[PlacedRequest]:
+    """Requests with the places of their parts.  Four queries for each kind of holder."""
+    by_pk: dict[int, PlacedRequest] = {}
+    for kind in sorted({item.holder.kind for item in requests}):
+        mine = [item for item in requests if item.holder.kind == kind]
+        by_part = decision_places.of_rows([part for item in mine for part in item.parts.all()], kind)
+        for item in mine:
+            places = [(part, place) for part in item.parts.all() if (place := by_part[part.pk]) is not None]
+            by_pk[item.pk] = PlacedRequest(item, places, now)
+    return [by_pk[item.pk] for item in requests]
+
+
+def clashes_of(requests: Iterable[PlacedRequest], reader: Principal, *, now: datetime) -> list[str]:
+    """The rules of separation that a yes to all of these would break together, a sentence a person and rule.
+
+    For a reader: it names nothing that they may not see.  Nine queries for each realm with rules.
+    """
+    return _clashes([giving for item in requests for giving in item.givings()], reader, now)
+
+
+def proposed_by(requests: Iterable[PlacedRequest]) -> list[RealmChanges]:
+    """What a yes to all of these changes together, realm by realm."""
+    by_realm: dict[Node, list[Change]] = {}
+    for item in requests:
+        for root, some in _proposed(item.request, item.places, item.end):
+            by_realm.setdefault(root, []).extend(some)
+    return [(root, tuple(some)) for root, some in by_realm.items()]

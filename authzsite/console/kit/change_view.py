@@ -41,6 +41,10 @@ RESUMED = Note(
 )
 
 
+LONG = 12
+"""Behind a list of more lines nobody looks for the uses that would be refused, so they come before it."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What saving a form would do, as the page shows it beforehand."""
@@ -60,6 +64,11 @@ class Plan:
     nothing: bool = False
     """There is nothing to change; then there is no form, only `notes`."""
     notes: tuple[Note, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether so many are listed that what follows the list would not be seen."""
+        return self.diff is not None and len(self.diff.lines) > LONG
 
 
 class ChangeView(View):

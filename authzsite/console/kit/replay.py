@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -71,11 +71,11 @@ def section_of(outcomes: Sequence[ReplayOutcome]) -> ReplaySection | None:
     )
     if not objects and not refused.count and not allowed.count and not vanished.count:
         return None
-    which = words.count(objects, "object")
-    coverage = _("Usage is reported for %(reported)s of the %(which)s with data.") % {
-        "reported": words.number(reported),
-        "which": which,
-    }
+    coverage = ngettext(
+        "Usage is reported for %(reported)s of %(objects)s object with data.",
+        "Usage is reported for %(reported)s of the %(objects)s objects with data.",
+        objects,
+    ) % {"reported": words.number(reported), "objects": words.number(objects)}
     days = outcomes[0].days
     return ReplaySection(Diff((*_lines(refused, allowed), *_gone(vanished))), coverage, days)
 

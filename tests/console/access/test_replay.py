@@ -13,7 +13,7 @@ from policies.record import access_log
 from policies.requests import submission
 from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
-from tests.factories import a_use, acting, the
+from tests.factories import a_person, a_use, acting, the
 
 Enter = Callable[[str], Client]
 
@@ -66,3 +66,41 @@ def test_a_request_names_the_refusals_that_an_approval_would_end(
     page = text_of(signed_in("marek"), f"/requests/{number}/decide")
     assert "Uses of the last" in page
     assert "could read shop.sales.orders" in page and "Refused 1 time" in page
+
+
+def test_requests_decided_together_name_the_refusals_that_approving_all_would_end(
+    shop: Node, signed_in: Enter
+) -> None:
+    ana, olivia = people.ensure("user", "ana"), signed_in("olivia")
+    tables, numbers = ("shop.sales.orders", "shop.sales.refunds"), []
+    for table in tables:
+        reads = WantedAction("table", f"demo/{table}", "read")
+        asking = Asking((reads,), ana, lasts="P7D", reason="For the board")
+        numbers.append(submission.ask(asking, by=acting("ana")).pk)
+    first = f"/requests/together?on={numbers[0]}"
+    both = f"{first}&on={numbers[1]}"
+    quiet = text_of(olivia, both)
+    assert "Approve 2 requests together?" in quiet and "could read" not in quiet
+    for table in tables:
+        access_log.refused(ana, "read", the("table", table), via="console")
+    together, alone = text_of(olivia, both), text_of(olivia, first)
+    assert "Uses of the last" in together and "Usage is reported for" in together
+    assert [f"could read {table}" in together for table in tables] == [True, True]
+    assert [f"could read {table}" in alone for table in tables] == [True, False]
+
+
+def test_behind_many_people_the_uses_come_first(shop: Node, signed_in: Enter) -> None:
+    role = the("role", "sales_read")
+    address = f"/roles/{role.id}/delete"
+
+    def order() -> tuple[int, int]:
+        page = text_of(signed_in("marek"), address)
+        return page.index("could no longer read shop.sales.orders"), page.index("<strong>carl</strong>")
+
+    a_use("mia", the("table", "shop.sales.orders"))
+    replay, people_ = order()
+    assert replay > people_
+    for number in range(20):
+        a_person(f"reader{number}", "analysts")
+    replay, people_ = order()
+    assert replay < people_

@@ -20,7 +20,7 @@ from tests.factories import a_person, a_use, acting, the
 
 Enter = Callable[[str], Client]
 LOST, GAINED = "could no longer read shop.sales.orders", "could read shop.sales.orders"
-COVERED = "Usage is reported for 1 of the "
+COVERED = "Usage is reported for 1 of "
 
 
 def orders() -> Node:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -20,12 +22,14 @@ from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, 
 from authzsite.console.kit.forms import PLAIN, ConsoleForm, NumbersField, ReasonField
 from authzsite.console.kit.http import numbers_in
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.requests import rows as request_rows
 from authzsite.console.requests.deciding import risk
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.models import AccessRequest
 from policies.requests import decision_context, decisions, visibility
+from policies.requests.decision_context import PlacedRequest
 from policies.services.grants import revision_now
 
 MOST = 25
@@ -59,6 +63,11 @@ class DecisionPlan:
 
     def diff(self) -> Diff:
         return Diff(tuple(_line(request) for request in self.requests))
+
+    @cached_property
+    def placed(self) -> list[PlacedRequest]:
+        """The requests with the places of what they give; read once."""
+        return decision_context.placed(self.requests, now=timezone.now())
 
 
 def _line(access_request: AccessRequest) -> DiffLine:
@@ -108,11 +117,14 @@ class BulkDecideView(ChangeView):
 
     def plan(self, form: BulkDecisionForm) -> Plan:
         """What stands against approving all of them, of which each may be harmless alone."""
-        chosen, left = self.object.requests, self.object.left_out
-        clashes = decision_context.clashes_of(chosen, self.asker, now=timezone.now()) if chosen else []
+        left = self.object.left_out
+        clashes = decision_context.clashes_of(self.object.placed, self.asker, now=timezone.now())
         notes = [Note("bad", _("Separation of duties."), text) for text in clashes]
         notes += [Note("warn", _("Left out."), " ".join(left))] if left else []
         return Plan(diff=self.object.diff(), notes=tuple(notes))
+
+    def proposals(self, form: BulkDecisionForm) -> Iterable[Proposal]:
+        return decision_context.proposed_by(self.object.placed)
 
     def save(self, form: BulkDecisionForm, actor: Actor) -> None:
         """Each in a change of its own: one that somebody decided meanwhile keeps none of the others back."""
