@@ -20,6 +20,11 @@ class Discovery(models.Model):
     done = models.IntegerField(default=0)
     added = models.IntegerField(default=0)
     renamed = models.IntegerField(default=0)
+    moved = models.IntegerField(default=0)
+    """How many of the renamed stand below another parent now, where others have rights."""
+    replays = models.JSONField(default=list)
+    """Which uses these moves refuse or allow from then on, as `policies/simulation/stored_replays.py` has
+    it."""
     described = models.IntegerField(default=0)
     vanished = models.IntegerField(default=0)
     left_out = ArrayField(models.TextField(), default=list)

@@ -265,6 +265,13 @@ class CloseAccount(Change):
         return (self.member,)
 
 
+@dataclass(frozen=True)
+class SetMode(Change):
+    """Enforce the law in the realm, or let its members do what they like."""
+
+    mode: str
+
+
 PLACED = SetOwner | ClearOwner | MoveObject | DropObject
 
 

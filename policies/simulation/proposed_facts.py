@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.text import in_capitals
+from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import all_below
 from lakewarden.law import dialects
@@ -59,6 +60,7 @@ class ProposedFacts:
     gone: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
     moved: dict[int, Lineage] = field(default_factory=dict)
+    _renamed: dict[int, str] = field(default_factory=dict)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _added: set[int] = field(default_factory=set)
     _kinds: dict[object, str | None] = field(default_factory=dict)
@@ -216,6 +218,10 @@ class ProposedFacts:
                     groups[:] = [row for row in groups if row[0] != key]
                     self.loaded.outside[member].append(key)
 
+    @apply.register
+    def _set_mode(self, change: proposals.SetMode) -> None:
+        self.loaded.mode = change.mode
+
     # objects
 
     @apply.register
@@ -250,7 +256,21 @@ class ProposedFacts:
                 gettext("%(object)s holds other objects, so it stays where it is.")
                 % {"object": node.ref.full_name}
             )
-        self.moved[change.node.id] = (*parent, change.node.levels[-1])
+        self._check_free(change, change.parent.id)
+        self.moved[node.id] = (*parent, node.levels[-1])
+        self._renamed[node.id] = change.name
+
+    def _check_free(self, change: proposals.MoveObject, parent: int) -> None:
+        """See that nothing of its type bears the name there already.  Raises Invalid."""
+        node, name = change.node, change.name
+        placed = Placement.objects.open().filter(scope=parent, type=node.type, name=name)
+        others = placed.exclude(securable__in={node.id, *self.gone, *self.moved}).exists()
+        came = (key for key, given in self._renamed.items() if given == name and key != node.id)
+        here = (levels for key in came if (levels := self.moved[key])[-1].type == node.type)
+        if others or any(levels[-2].key == parent for levels in here):
+            raise Invalid(
+                gettext("%(type)s %(name)s already exists.") % {"type": node.type.capitalize(), "name": name}
+            )
 
     @apply.register
     def _drop_object(self, change: proposals.DropObject) -> None:

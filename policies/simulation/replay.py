@@ -7,7 +7,7 @@ on is said with them, as no use was seen where nobody reports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -195,12 +195,15 @@ class Replay:
         alike = self.simulation.of_person[use.person.pk]
         key = (id(alike), use.node.id, use.action)
         if key not in self._decided:
-            operation, moment = operation_for(use.node, use.action), self.simulation.at.timestamp()
-            lineage = self.simulation.proposed.lineage(use.node)
+            moment, lineage = self.simulation.at.timestamp(), self.simulation.proposed.lineage(use.node)
+            was, will = (
+                operation_for(replace(use.node, kind=slice_.dialect), use.action)
+                for slice_ in (alike.before, alike.after)
+            )
             self._decided[key] = (
-                bool(engine.decide(alike.before, operation, use.node.levels, now=moment)),
+                bool(engine.decide(alike.before, was, use.node.levels, now=moment)),
                 lineage is not None
                 and not alike.closed
-                and bool(engine.decide(alike.after, operation, lineage, now=moment)),
+                and bool(engine.decide(alike.after, will, lineage, now=moment)),
             )
         return self._decided[key]

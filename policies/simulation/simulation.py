@@ -28,6 +28,7 @@ from policies.simulation.changes import (
     DropObject,
     MoveObject,
     RemoveMember,
+    SetMode,
     SetOwner,
     places_of,
 )
@@ -56,7 +57,8 @@ class Alike:
     @cached_property
     def everywhere(self) -> bool:
         """Whether something of the whole realm changes for them."""
-        return self.closed or self.before.member != self.after.member
+        was, will = self.before, self.after
+        return self.closed or (was.member, was.mode) != (will.member, will.mode)
 
 
 def _meaning(rule: Rule) -> tuple[object, str, bool, float | None, float | None]:
@@ -110,7 +112,9 @@ class Simulation:
 
     @cached_property
     def _concerns_everybody(self) -> bool:
-        """Whether an object changes where people have access without a fact of their own."""
+        """Whether something changes where people have access without a fact of their own."""
+        if any(isinstance(change, SetMode) for change in self.changes):
+            return True
         if not any(isinstance(change, PLACED) for change in self.changes):
             return False
         enforced = not Mode.objects.open().filter(realm=self.root.realm_id).exclude(mode="on").exists()

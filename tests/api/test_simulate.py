@@ -114,6 +114,13 @@ def test_a_replay_names_what_a_change_of_objects_would_refuse(
     assert replay["refused"]["count"] == 1
 
 
+def test_a_rename_changes_nobody_s_access(shop: Shop, marek: Caller) -> None:
+    a_use("olivia", shop.tables["orders"])
+    answer = simulate(marek, {"change": "move", "resource": ORDERS, "name": "bookings"}, replay={})
+    assert answer["difference"]["results"] == []
+    assert (answer["replay"]["refused"]["count"], answer["replay"]["allowed"]["count"]) == (0, 0)
+
+
 def test_what_has_ended_by_then_gives_nothing(shop: Shop, marek: Caller) -> None:
     now = timezone.now()
     end = {"valid_until": (now + timedelta(days=1)).isoformat()}
@@ -211,6 +218,10 @@ def test_pages_go_on_where_they_ended(shop: Shop, marek: Caller) -> None:
         ({**GRANT, "valid_from": "2031-01-01T00:00:00Z", "valid_until": "2030-01-01T00:00:00Z"}, 400),
         ({"change": "drop", "resource": "metalake:demo"}, 400),
         ({"change": "remove_member", "principal": "user:marek"}, 400),
+        ({"change": "move", "resource": ORDERS, "to": "schema:demo/shop.nowhere"}, 404),
+        ({"change": "move", "resource": ORDERS, "to": "catalog:demo/shop"}, 400),
+        ({"change": "move", "resource": ORDERS, "name": "returns"}, 400),
+        ({"change": "move", "resource": "schema:demo/shop.sales", "name": "secret"}, 400),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -154,6 +154,9 @@ def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_ref
     assert typed("simulate", "demo", "--file", str(tmp_path / "changes.json"))[0] == 2
     assert typed("simulate", "demo")[0] == 2
     assert typed("simulate", "demo", "burn")[0] == 2
+    moves = ("simulate", "demo", "move", f"resource={ORDERS}", "to=schema:demo/shop.secret")
+    code, out = typed(*moves, "--replay", "30")
+    assert code == 1 and "user:ana loses" in out and "1 use would be refused" in out
     objects.drop(use.node, by=BY, authority=AUTHORITY)
     code, out = typed(*words, "--replay", "30")
     assert code == 0 and "1 use of objects that are gone" in out

@@ -20,6 +20,7 @@ from policies.record import session_locks, wakeups
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
+from policies.simulation.stored_replays import to_json
 from policies.sync.connections.registration import authority_to_connect
 from policies.sync.connections.sources import opened
 from policies.sync.discovery.objects import discover, read
@@ -96,6 +97,8 @@ def _read(reading: Discovery) -> dict[str, Any]:
         "done": len(seen.objects),
         "added": result.added,
         "renamed": result.renamed,
+        "moved": result.moved,
+        "replays": [to_json(outcome) for outcome in result.replays],
         "described": result.described,
         "vanished": len(result.vanished),
         "left_out": result.left_out[:MOST_LEFT_OUT],

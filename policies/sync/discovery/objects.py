@@ -22,6 +22,10 @@ from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
+from policies.simulation.changes import MoveObject
+from policies.simulation.difference import Difference
+from policies.simulation.replay import Replay, ReplayOutcome
+from policies.simulation.simulation import Simulation
 from policies.sync.differences.findings import ungovernable
 from policies.sync.discovery import owners
 
@@ -42,15 +46,18 @@ def read(source: Any) -> Observation:
 class Discovered:
     """What a discovery changed; `vanished` are reported, and closed only when asked for.
 
-    `taken_up` were registered by hand under the name that the source has for them.  `left_out` says of which
-    objects, and why, that they cannot be governed.
+    `moved` of the `renamed` stand below another parent now; `replays` are what that does to uses.  `taken_up`
+    were registered by hand under the name that the source has for them.  `left_out` says of which objects,
+    and why, that they cannot be governed.
     """
 
     added: int = 0
     renamed: int = 0
+    moved: int = 0
     described: int = 0
     taken_up: int = 0
     vanished: list[str] = field(default_factory=list)
+    replays: list[ReplayOutcome] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -135,6 +142,7 @@ def _bring_up(
             fresh[listed.path[:-1]].append(listed)
         elif (node.name, node.lineage[-2]) != (listed.path[-1], parent.id):
             moves.append(Move(node, parent, listed.path[-1]))
+    _foresee(catalog, moves, result)
     objects.move(moves, by=by, authority=authority)
     result.renamed += len(moves)
     for above, batch in fresh.items():
@@ -143,6 +151,20 @@ def _bring_up(
             result.added += len(some)
             tell(result.added)
     result.described += _describe(known, listings)
+
+
+def _foresee(catalog: Node, moves: Sequence[Move], result: Discovered) -> None:
+    """Which uses are refused or allowed from now on because objects stand elsewhere.
+
+    They moved in the source, where nobody is asked before; so it is kept and shown.
+    """
+    elsewhere = [item for item in moves if item.parent.id != item.node.lineage[-2]]
+    if elsewhere:
+        root = next(iter(catalog.above()), catalog)
+        changes = [MoveObject(item.node, item.parent, item.name) for item in elsewhere]
+        difference = Difference(Simulation(root, changes, at=timezone.now()))
+        result.replays.append(Replay(difference).outcome)
+        result.moved += len(elsewhere)
 
 
 def holds(node: Node) -> bool:

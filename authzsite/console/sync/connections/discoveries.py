@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,15 +24,19 @@ from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request, nonce_in
 from authzsite.console.kit.methods import reads, reads_and_writes
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal, ReplaySection, root_of, section_of
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.connections.views import renewal
 from catalog.nodes import Node
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
 from policies.authority import Actor
+from policies.data_views.visibility import governed
 from policies.errors import Refused
 from policies.models import BackendLogins, Discovery, RealmMember
 from policies.record import access_log
+from policies.simulation import stored_replays
+from policies.simulation.changes import SetOwner
 from policies.sync.connections import registration
 from policies.sync.differences import findings
 from policies.sync.discovery import discoveries, owners
@@ -49,6 +54,8 @@ class Reading:
     done: int = 0
     total: int = 1
     text: str = ""
+    replay: ReplaySection | None = None
+    """Which uses are refused or allowed since objects moved there."""
 
 
 def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
@@ -97,9 +104,30 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
         Note(
             "plain",
             _("Read %(when)s: %(told)s.") % {"when": when, "told": words.listed(changes)},
-            " ".join(filter(None, (vanished_count, _left_out(row)))),
-        )
+            " ".join(filter(None, (_moved(row), vanished_count, _left_out(row)))),
+        ),
+        replay=_replay(backend_access, row),
     )
+
+
+def _moved(row: Discovery) -> str:
+    text = ngettext(
+        "%(number)s object was moved there to another place, so the rights of that place count for it.",
+        "%(number)s objects were moved there to other places, so the rights of those places count for them.",
+        row.moved,
+    )
+    return text % {"number": words.number(row.moved)} if row.moved else ""
+
+
+def _replay(backend_access: BackendAccess, row: Discovery) -> ReplaySection | None:
+    """What the moves of a reading do to uses, for viewers who may see everybody's access to the catalog."""
+    if not row.replays:
+        return None
+    node = backend_access.place.node
+    seen = governed(backend_access.place.asker, root_of(node)) or frozenset()
+    if seen.isdisjoint(node.lineage):
+        return None
+    return section_of(stored_replays.all_from_json(row.replays))
 
 
 def _left_out(row: Discovery) -> str:
@@ -307,6 +335,12 @@ class TakeOverView(ChangeView):
                 )
             )
         return Plan(diff=Diff(tuple(lines)), nothing=not places)
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield (
+            root_of(self.object.place.node),
+            [SetOwner(place, self.owner) for place in self.places[: owners.MOST]],
+        )
 
     def save(self, form: ConfirmForm, actor: Actor) -> int:
         return owners.adopt(self.object.row, self.name, by=actor, reason=form.cleaned_data["reason"])

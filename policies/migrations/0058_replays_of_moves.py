@@ -1,0 +1,12 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("policies", "0057_words_of_choices"),
+    ]
+
+    operations = [
+        migrations.AddField("discovery", "moved", models.IntegerField(default=0)),
+        migrations.AddField("discovery", "replays", models.JSONField(default=list)),
+    ]
