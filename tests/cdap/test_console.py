@@ -20,6 +20,7 @@ from policies.authority import OPERATOR
 from policies.models import Change, Grant
 from policies.services import entities, members
 from tests.cdap.world import BY, Caller, a_cdap, a_role, give
+from tests.factories import a_use
 from tests.kept import kept
 
 ORDERS = {"namespace": "ns1", "dataset": "orders", "entity": "DATASET"}
@@ -401,6 +402,11 @@ def test_a_realm_is_raised_after_its_plan_was_looked_at(db: None, signed_in: Cal
     give(root, "namespace:ns1", "bob", "READ")
     give(root, "dataset:ns1.orders", "bob", "ALL")
     admin, page = signed_in("admin"), f"/realms/{root.id}/raise?to=4.3"
+    orders = entities.found(root, parse("dataset:ns1.orders"))
+    assert orders is not None
+    give(root, "namespace:ns1", "ana", "READ")
+    a_use("ana", orders)
+    assert "could no longer read ns1.orders" in words(admin.get(page)), "what is above counts no more"
     assert "Raise to CDAP 4.3" in words(admin.get(f"/realms/{root.id}"))
     looked = admin.get(page)
     assert "ALL on dataset:ns1.orders becomes READ, WRITE, EXECUTE, ADMIN" in words(looked)

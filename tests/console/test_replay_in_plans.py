@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import unescape
+from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import get_resolver
 from django.utils import timezone
 
 from accounts.people import make_account
+from authzsite.console.kit.change_view import ChangeView
 from catalog.nodes import Node
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.models import Grant, Review
 from policies.reviews.proposals import of_end
-from policies.services import entities, grants, objects
+from policies.services import accounts, entities, grants, objects, realm_of, realms
 from policies.services.grants import GrantRequest
 from policies.simulation.changes import ClearOwner, CloseAccount, LeaveGroup, RemoveFromRole, RevokeAccess
 from policies.simulation.difference import Difference
@@ -24,7 +29,7 @@ from policies.simulation.simulation import Simulation
 from tests.cdap.world import a_cdap
 from tests.cdap.world import give as give_in_cdap
 from tests.cdap_law.world import text
-from tests.factories import AUTHORITY, BY, a_person, a_use, acting, owned, rewritten, the
+from tests.factories import AUTHORITY, BY, a_person, a_use, acting, admit, owned, rewritten, the
 from tests.herd.conftest import make_herd
 from tests.herd.test_pages import form_of
 from tests.herd.world import give as give_in_herd
@@ -46,6 +51,32 @@ def page(client: Client, address: str, **sent: object) -> str:
 
 
 LOST = "could no longer read shop.sales.orders"
+OF_NO_ACCESS = {
+    *("AskView", "DecideView"),  # asking gives nothing; a decision shows it beside what it weighs
+    *("BindAccountView", "AnsweringView", "KeeperView", "NewServiceView"),  # who signs in, who answers
+    *("GiveView", "TakeView"),  # duties let nobody use data
+    *("DelegationView", "StartReviewView", "RetentionView"),
+    *("EndRuleView", "EndExceptionView", "NewRuleView", "NewExceptionView"),  # they keep future grants apart
+    *("ConnectView", "ForeignGrantView", "BulkForeignGrantsView"),  # grants that a backend made by itself
+    "RepairRealmView",  # a realm that nobody can enter
+}
+"""Forms with a plan that changes no access to data here."""
+
+
+def every(view: type[ChangeView]) -> Iterator[type[ChangeView]]:
+    for each in view.__subclasses__():
+        yield from (each, *every(each))
+
+
+def test_every_form_with_a_plan_says_what_it_would_refuse_or_changes_no_access() -> None:
+    get_resolver().namespace_dict["console"]  # every form is there by then
+    planned = {view for view in every(ChangeView) if view.plan is not ChangeView.plan}
+    silent = {
+        view.__name__
+        for view in planned
+        if (view.proposals, view.replay) == (ChangeView.proposals, ChangeView.replay)
+    }
+    assert silent == OF_NO_ACCESS
 
 
 @pytest.fixture
@@ -68,6 +99,28 @@ def test_who_cannot_sign_in_any_more_uses_nothing(ana: Node) -> None:
     difference = Difference(Simulation(ana, [CloseAccount(a_person("ana"))], at=timezone.now()))
     assert [use.node for use in Replay(difference).refused] == [orders()]
     assert difference.totals.people_losing == 1
+
+
+def test_disabling_an_account_names_what_would_be_refused(ana: Node, signed_in: Enter, settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"admin"})
+    account, admin = make_account("ana"), signed_in("admin")
+    shown = page(admin, f"/accounts/{account.pk}/disable")
+    assert LOST in shown and "Reported by nightly" in shown
+    service = accounts.make_service("loader", a_person("olivia"), by=BY, authority=AUTHORITY)
+    admit(ana, "service:loader")
+    grants.add(GrantRequest(orders(), (service,), READ), by=acting("marek"))
+    use = ReportedUse(service, orders(), "read", True, timezone.now())
+    uses.take(ana.realm_id, service, "load", [use])
+    shown = page(admin, f"/services/{service.pk}/disable")
+    assert "<strong>loader</strong>" in shown and LOST in shown
+
+
+def test_who_switches_authorization_on_sees_what_would_be_refused(shop: Node, signed_in: Enter) -> None:
+    a_use("ana", orders())
+    realms.set_mode(realm_of(shop), "off", by=BY, authority=AUTHORITY)
+    assert LOST in page(signed_in("marek"), f"/realms/{shop.id}/mode?to=on")
+    realms.set_mode(realm_of(shop), "on", by=BY, authority=AUTHORITY)
+    assert "could read shop.sales.orders" in page(signed_in("marek"), f"/realms/{shop.id}/mode?to=off")
 
 
 def test_a_member_s_removal_names_what_would_be_refused(ana: Node, signed_in: Enter) -> None:
@@ -117,9 +170,9 @@ def test_silence_takes_what_a_review_says_it_takes(ana: Node) -> None:
 
 
 def test_a_grant_that_ends_is_its_holder_s_or_its_role_s(ana: Node) -> None:
-    uses = of_grants(ana, Grant.objects.open().order_by("pk"))
-    assert {type(change) for change in uses} == {RevokeAccess, RemoveFromRole}
-    direct = [change for change in uses if isinstance(change, RevokeAccess)]
+    ending = of_grants(ana, Grant.objects.open().order_by("pk"))
+    assert {type(change) for change in ending} == {RevokeAccess, RemoveFromRole}
+    direct = [change for change in ending if isinstance(change, RevokeAccess)]
     assert {change.holder for change in direct} == {a_person("ana")}
     assert orders() in {change.target.node for change in direct}
 

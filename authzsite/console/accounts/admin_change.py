@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,11 +10,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.models import Principal
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.decisions.site import named
+from policies.record import access_log
+from policies.simulation.changes import CloseAccount
 
 
 class AdminChangeView(ChangeView):
@@ -50,3 +55,15 @@ class PrincipalForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.fields["who"].search = lambda text: named(kinds, text)
         self.fields["who"].nobody = nobody
+
+
+def closing(principal: Principal | None, asker: Principal) -> Iterator[Proposal]:
+    """What disabling an account takes from whoever acts by it, in each realm that they are in.
+
+    That their uses were looked at is recorded, realm by realm.
+    """
+    if principal is None:
+        return
+    for root in realms_of(principal):
+        access_log.looked(asker, f"access of {principal.pseudonym}", root, via="console")
+        yield root, [CloseAccount(principal)]

@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
 from authzsite.console.accounts import site_admins, tokens
-from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
+from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm, closing
 from authzsite.console.accounts.tokens import RotateForm, TokenForm
 from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
@@ -30,6 +30,7 @@ from authzsite.console.kit.forms import ConfirmForm, TextField
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.replay import Proposal
 from policies.authority import Actor
 from policies.decisions import site_permissions
 from policies.record import history
@@ -306,10 +307,11 @@ class KeeperView(AnsweringView):
 
 
 class DisableServiceView(AdminChangeView):
-    """Which tokens open nothing any more; then it is done."""
+    """Which tokens open nothing any more, and what would no longer be read by it; then it is done."""
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
+    shows_all_uses = True
 
     def get_object(self) -> ServiceAccess:
         return _service(self.request, self.kwargs["id"])
@@ -337,6 +339,9 @@ class DisableServiceView(AdminChangeView):
                 )
             )
         )
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        return closing(self.object.service, self.asker)
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         account, authority = accounts.of_service(self.object.service), site_permissions.of_admin(actor)

@@ -15,11 +15,13 @@ from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
 from authzsite.console.kit.forms import ConfirmForm, TextField
+from authzsite.console.kit.replay import ReplaySection, section_of
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
 from policies.authority import Actor, Authority
 from policies.decisions import site_permissions
 from policies.errors import PolicyError
 from policies.simulation.generations import Policy, Raise, carry_out, later_than
+from policies.simulation.replay import Replay
 
 MOST = 200
 """So many gains and losses are listed; how many there are is said above."""
@@ -70,6 +72,10 @@ class RaiseView(RealmChangeView):
         stays = sum(item.stays for item in self.raising.policies)
         same = DiffLine("same", words.count(stays, "policy", "policies"), _("as before"))
         return Plan(diff=Diff((same, *_changed(self.raising.policies), *self._people(self.raising))))
+
+    def replay(self, form: RaiseForm) -> ReplaySection | None:
+        """Uses under the later rules; whoever may raise the realm sees everybody's."""
+        return section_of([Replay(self.raising.difference).outcome]) if self.raising else None
 
     def _people(self, raising: Raise) -> Iterable[DiffLine]:
         for item in raising.difference.page(limit=MOST):

@@ -16,6 +16,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
 from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.settings import modes
 from authzsite.console.settings.realm import CDAP, RealmAccess, realm_at, show
 from catalog.models import Realm
@@ -26,6 +27,7 @@ from policies.events import MODE_SET, REALM_SET
 from policies.record import access_log
 from policies.record.change import change
 from policies.services import realms
+from policies.simulation.changes import SetMode
 
 
 class RealmChangeView(ChangeView):
@@ -72,6 +74,9 @@ class ModeView(RealmChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=Diff(tuple(_effects(self.object, self.mode))))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.object.root, [SetMode(self.mode)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         ward, reason = self.object, form.cleaned_data["reason"]
