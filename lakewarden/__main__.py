@@ -26,8 +26,10 @@ from lakewarden.client import (
     BadQuestion,
     Client,
     ConsoleError,
+    gravitino_server,
     parse_resource,
     policy_files,
+    policy_trees,
     simulations,
     terminal,
 )
@@ -152,7 +154,11 @@ def _simulate(options: argparse.Namespace) -> str:
 
 
 def _export(options: argparse.Namespace) -> str:
-    text = Client(timeout=FILE_TIMEOUT).export_policies(options.realm, objects=not options.without_objects)
+    client, whole = Client(timeout=FILE_TIMEOUT), not options.without_objects
+    if options.tree:
+        files = client.export_policies(options.realm, objects=whole, tree=True)
+        return policy_trees.summary(options.tree, *policy_trees.write(Path(options.tree), files))
+    text = client.export_policies(options.realm, objects=whole)
     if options.out:
         Path(options.out).write_text(text)
         return f"{options.realm} is written to {options.out}"
@@ -161,9 +167,11 @@ def _export(options: argparse.Namespace) -> str:
 
 def _import(options: argparse.Namespace) -> str:
     client = Client(timeout=FILE_TIMEOUT)
-    answer = client.import_policies(
-        options.source, _text_of(options.file), realm=options.realm, catalog=options.catalog
+    over_rest = options.source == "gravitino" and options.file.startswith(("http://", "https://"))
+    text = (
+        json.dumps(gravitino_server.answers(options.file, _progress)) if over_rest else _text_of(options.file)
     )
+    answer = client.import_policies(options.source, text, realm=options.realm, catalog=options.catalog)
     try:
         Path(options.out).write_text(answer["file"], encoding="utf-8")
         return "\n".join(map(_plain, policy_files.report(answer)))
@@ -215,6 +223,8 @@ def _progress(line: str) -> None:
 
 def _text_of(path: str) -> str:
     try:
+        if path != "-" and Path(path).is_dir():
+            return policy_trees.read(Path(path))
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise BadQuestion(f"{path} is no text in UTF-8") from None
@@ -305,7 +315,9 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export = commands.add_parser("export", help="a realm as a policy file")
     export.add_argument("realm")
-    export.add_argument("--out", metavar="FILE")
+    where = export.add_mutually_exclusive_group()
+    where.add_argument("--out", metavar="FILE")
+    where.add_argument("--tree", metavar="FOLDER", help="a file for each role, catalog or namespace")
     export.add_argument(
         "--without-objects", action="store_true", help="only objects with access of their own"
     )
@@ -314,7 +326,11 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     importing.add_argument(
         "source", help="ranger, postgresql, mariadb, unity, lakeformation, gravitino or csv"
     )
-    importing.add_argument("file", metavar="FILE", help="what the other system wrote; - for standard input")
+    importing.add_argument(
+        "file",
+        metavar="FILE",
+        help="what the other system wrote, or a metalake's address; - for input",
+    )
     importing.add_argument("--realm", required=True, help="the realm that the policy file is for")
     importing.add_argument(
         "--catalog", default="", help="where schemas stand, where the source has no catalogs"
@@ -324,14 +340,14 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     plan = commands.add_parser(
         "plan", help="what a policy file would change: leaves with 0 nothing, 3 adds or changes, 4 removals"
     )
-    plan.add_argument("file", metavar="FILE", help="a policy file; - for standard input")
+    plan.add_argument("file", metavar="FILE", help="a policy file or a folder of them; - for standard input")
     plan.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
     plan.add_argument("--json", action="store_true", help="the whole plan as JSON")
     plan.set_defaults(do=_plan)
     apply = commands.add_parser(
         "apply", help="carry out the plan that was seen: leaves with 5 where it waits for approval"
     )
-    apply.add_argument("file", metavar="FILE", help="the file that was planned")
+    apply.add_argument("file", metavar="FILE", help="the file or folder that was planned")
     apply.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
     apply.add_argument("--reason", default="", help="why, such as the commit and its author")
     apply.add_argument("--json", action="store_true", help="what was applied, or what it waits for, as JSON")

@@ -285,9 +285,12 @@ class Client:
             progress=progress,
         )
 
-    def export_policies(self, realm: str, *, objects: bool = True) -> str:
-        """A realm as a policy file, the text as the console writes it.  Raises ConsoleError."""
-        return policy_files.export(self._transport, realm, objects=objects)
+    def export_policies(self, realm: str, *, objects: bool = True, tree: bool = False) -> str:
+        """A realm as a policy file, the text as the console writes it.  Raises ConsoleError.
+
+        As a `tree` it is the text of several files, which `policy_trees.write` puts into a folder.
+        """
+        return policy_files.export(self._transport, realm, objects=objects, tree=tree)
 
     def import_policies(self, source: str, text: str, *, realm: str, catalog: str = "") -> dict[str, Any]:
         """Access as another system wrote it down, as a policy file.  Raises ConsoleError.

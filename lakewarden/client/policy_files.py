@@ -16,9 +16,10 @@ WAITS = 5
 """How applying leaves where another person has to approve the plan first."""
 
 
-def export(line: Transport, realm: str, *, objects: bool = True) -> str:
-    """A realm as a policy file.  Raises ConsoleError."""
-    answer = line.get(POLICIES, {"realm": realm, "all": "true" if objects else "false"}).value or {}
+def export(line: Transport, realm: str, *, objects: bool = True, tree: bool = False) -> str:
+    """A realm as a policy file, or as the files of a tree in one text.  Raises ConsoleError."""
+    query = {"realm": realm, "all": "true" if objects else "false"}
+    answer = line.get(POLICIES, {**query, **({"tree": "true"} if tree else {})}).value or {}
     if not isinstance(answer.get("file"), str):
         raise Unavailable(f"{line.url} answered something that is no policy file")
     return str(answer["file"])

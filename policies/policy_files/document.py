@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from django.utils.translation import gettext
 
 from accounts.text import holdable
 from catalog.nodes import Node
+from lakewarden.client import policy_trees
 from policies.errors import Invalid
 from policies.policy_files.statements import (
     GIVES,
@@ -27,10 +29,13 @@ from policies.policy_files.statements import (
     ROLE_OWNER,
     RealmStatements,
     Statement,
+    reference_of,
 )
 
 FORMAT = 1
 EVERYTHING = "everything"
+REALM = "realm.yaml"
+"""Of a tree the file that says whose it is, what it owns and who is admitted."""
 SECTIONS = ("members", "roles", "objects", "texts")
 HEADER = (
     "# Access in realm {realm}. What this file owns and does not say is removed; the rest is left alone.\n"
@@ -117,6 +122,8 @@ class PolicyFile:
 
 
 _Fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MOST_DOCUMENTS = 20_000
+"""So many files a tree may have."""
 DEEPEST = 12
 """No policy file has more levels in each other."""
 MOST_ERRORS = 100
@@ -152,10 +159,13 @@ _Loader.add_implicit_resolver(
 
 
 def read(text: str) -> PolicyFile:
-    """A file from its text.  Raises Invalid, which names the place."""
+    """A file from its text, or the files of a tree as documents of one.  Raises Invalid, which names the
+    place.
+    """
     try:
         _check_events(text)
-        value = yaml.load(text, Loader=_Loader)  # noqa: S506  # safe: a subclass of SafeLoader
+        every = yaml.load_all(text, Loader=_Loader)  # safe: a subclass of SafeLoader
+        documents = list(islice((value for value in every if value is not None), MOST_DOCUMENTS + 1))
     except UnicodeError:
         raise Invalid(gettext("This file contains invalid characters.")) from None
     except yaml.YAMLError as problem:
@@ -166,13 +176,52 @@ def read(text: str) -> PolicyFile:
             else gettext("This is not valid YAML.")
         )
         raise Invalid(text % {"line": mark.line + 1 if mark else ""}) from None
+    if len(documents) > MOST_DOCUMENTS:
+        raise Invalid(gettext("A policy file has at most %(most)s documents.") % {"most": MOST_DOCUMENTS})
+    for number, value in enumerate(documents or [None], 1):
+        _check(value, number if len(documents) > 1 else 0)
+    return _read(_joined(documents), text)
+
+
+def _check(value: Any, number: int) -> None:
+    """Hold a document against the schema; `number` says which of several it is.  Raises Invalid."""
     # each is an object that holds others: of a long list of wrong entries they would fill the memory
     errors = islice(_VALIDATOR.iter_errors(value), MOST_ERRORS)
     error = min(errors, key=lambda each: each.json_path, default=None)
-    if error is not None:
+    if error is None:
+        return
+    place, message = error.json_path, error.message[:300]
+    if number:
         raise Invalid(
-            gettext("At %(place)s: %(message)s.") % {"place": error.json_path, "message": error.message[:300]}
+            gettext("In document %(number)s at %(place)s: %(message)s.")
+            % {"number": number, "place": place, "message": message}
         )
+    raise Invalid(gettext("At %(place)s: %(message)s.") % {"place": place, "message": message})
+
+
+def _joined(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several documents, as a tree of files has them, as one that says all of it.  Raises Invalid."""
+    whole: dict[str, Any] = {}
+    for each in documents:
+        for name, value in each.items():
+            if name in ("roles", "objects", "texts"):
+                section = whole.setdefault(name, {})
+                if twice := section.keys() & value.keys():
+                    raise Invalid(
+                        gettext("%(name)s is described in two documents.") % {"name": min(map(str, twice))}
+                    )
+                section.update(value)
+            elif name in ("owns", "members"):
+                whole.setdefault(name, []).extend(value)
+            elif whole.setdefault(name, value) != value:
+                raise Invalid(
+                    gettext("Two documents disagree about %(name)s: %(one)s and %(other)s.")
+                    % {"name": name, "one": whole[name], "other": value}
+                )
+    return whole
+
+
+def _read(value: Mapping[str, Any], text: str) -> PolicyFile:
     return PolicyFile(
         value["realm"],
         value.get("law", ""),
@@ -265,6 +314,35 @@ def write(root: Node, present: RealmStatements, *, objects: bool = True) -> str:
     """A realm as a file, in the same order each time, so that two exports differ by what changed."""
     kept = (item for item in present.statements if objects or item.kind != OBJECT)
     return text_of(root.name, root.kind, kept, owns=(EVERYTHING,), registers_objects=objects)
+
+
+def tree_of(root: Node, present: RealmStatements, *, objects: bool = True) -> str:
+    """A realm as the files of a tree: documents of one text, each below its path as a comment.
+
+    One for the realm and its members, one for each role, and for each catalog, namespace or the like.
+    """
+    by_path: dict[str, list[Statement]] = defaultdict(list)
+    paths = policy_trees.Paths()
+    for statement in sorted(item for item in present.statements if objects or item.kind != OBJECT):
+        by_path[paths.of(*_part_of(root, statement))].append(statement)
+    head: dict[str, Any] = {"format": FORMAT, "realm": root.name}
+    of_realm = {**head, "law": root.kind, "owns": [EVERYTHING]}
+    if objects:
+        of_realm["registers_objects"] = True
+    first = HEADER.format(realm=root.name) + _dumped(of_realm, root.kind, by_path.pop(REALM, ()))
+    parts = {path: _dumped(head, root.kind, by_path[path]) for path in sorted(by_path)}
+    return policy_trees.joined({REALM: first, **parts})
+
+
+def _part_of(root: Node, statement: Statement) -> tuple[str, str]:
+    """In which folder, and of what, the file of a statement is; of the realm itself in none."""
+    if statement.role:
+        return "roles", statement.role
+    path = reference_of(root, statement.target).path if statement.target else ()
+    if not path:
+        return "", REALM
+    of_text = statement.kind == GRANT and root.kind.startswith("cdap")
+    return "texts" if of_text else "objects", path[0]
 
 
 def text_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -65,10 +66,39 @@ def test_the_commands_and_the_program_of_the_page(shell: Site, capsys: pytest.Ca
     assert capsys.readouterr().out == "1 0\n"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_folder_is_planned_and_applied_like_a_file(shell: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "demo", "--tree", "access"]) == 0
+    assert "files are written to access" in capsys.readouterr().out
+    folder = Path("access")
+    named = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml"))
+    assert named == ["objects/shop.yaml", "realm.yaml", "roles/readers.yaml"]
+    assert main(["plan", "access"]) == 0
+    (folder / "roles" / "readers.yaml").unlink()
+    capsys.readouterr()
+    assert main(["plan", "access"]) == 4
+    out = capsys.readouterr().out
+    assert "REMOVE role readers is there" in out
+    assert main(["apply", "access", "--plan", out.splitlines()[-1].removeprefix("plan ")]) == 0
+    (folder / "roles" / "old.yaml").write_text("format: 1\nrealm: demo\nroles: {old: {}}\n")
+    capsys.readouterr()
+    assert main(["export", "demo", "--tree", "access"]) == 0
+    assert "delete it: roles/old.yaml" in capsys.readouterr().out
+    assert main(["plan", "access"]) == 3
+    Path("empty").mkdir()
+    assert main(["plan", "empty"]) == 2
+
+
 @pytest.mark.django_db
 def test_an_operator_has_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_shop()
     file = tmp_path / "access.yaml"
+    call_command("policies", "export", "demo", tree=tmp_path / "access")
+    assert "3 files are written" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as none:
+        call_command("policies", "plan", str(tmp_path / "access"))
+    assert none.value.code == 0
+    capsys.readouterr()
     call_command("policies", "export", "demo", out=file)
     file.write_text(file.read_text().replace("  - user:ada\n", ""))
     with pytest.raises(SystemExit) as end:
@@ -90,3 +120,23 @@ def test_the_file_and_the_changes_of_the_page_are_those_of_the_code() -> None:
     [table] = re.findall(r"\| `change` \| needs \|\n\|---\|---\|\n(.*?)\n\n", PAGE, re.S)
     named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert named == set(KINDS)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_metalake_is_read_over_rest_and_planned_to_nothing(
+    shell: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The server of this test is another Lakewarden, which speaks as Gravitino does."""
+    metalake = f"{os.environ['LAKEWARDEN_URL']}/api/metalakes/demo"
+    monkeypatch.setenv("GRAVITINO_TOKEN", os.environ["LAKEWARDEN_TOKEN"])
+    command = ["import", "gravitino", metalake, "--realm", "demo", "--out", "access.yaml"]
+    assert main(command) == 0, capsys.readouterr().err
+    text = Path("access.yaml").read_text()
+    assert "readers:" in text and "owner: user:olivia" in text
+    capsys.readouterr()
+    assert main(["plan", "access.yaml"]) == 0, capsys.readouterr().out
+    monkeypatch.setenv("GRAVITINO_TOKEN", "lw_wrong")
+    Path("access.yaml").unlink()
+    assert main(command) == 2
+    assert not Path("access.yaml").exists()
+    assert main([*command[:2], f"{metalake}/nothing", *command[3:]]) == 2

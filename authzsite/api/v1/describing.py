@@ -39,6 +39,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "order": {**TEXT, "enum": ["risk", "person", "object"], "default": "risk"},
     "only": TEXT,
     "all": {"type": "boolean"},
+    "tree": {"type": "boolean"},
     "text": TEXT,
     "cursor": TEXT,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},

@@ -204,18 +204,20 @@ class Policies(Call):
     http_method_names = ["get"]
 
     @described(
-        "A realm as a policy file, the same text each time; `all` names every object",
+        "A realm as a policy file, the same text each time; `all` names every object, `tree` makes a file of "
+        "each role and catalog, as documents of one text",
         "check",
         PolicyFileSerializer,
-        query=("realm!", "all"),
+        query=("realm!", "all", "tree"),
     )
     def get(self, request: Request) -> HttpResponse:
         caller, query = self.require_scope("check").principal, request._request.GET.dict()
-        whole = query.get("all", "true")
-        if whole not in ("true", "false"):
-            raise BadBody("all must be true or false")
+        whole, tree = query.get("all", "true"), query.get("tree", "false")
+        if {whole, tree} - {"true", "false"}:
+            raise BadBody("all and tree must be true or false")
         top = _governed(named.needed(query, "realm"), caller)
-        text = document.write(top, of_realm(top), objects=whole == "true")
+        write = document.tree_of if tree == "true" else document.write
+        text = write(top, of_realm(top), objects=whole == "true")
         return respond({"realm": top.name, "file": text})
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand, realm_root
+from catalog.nodes import Node
+from lakewarden.client import policy_trees
 from policies.policy_files import document, drift, imports
 from policies.policy_files.applying import apply
 from policies.policy_files.effects import Effects
@@ -24,6 +26,9 @@ class Command(OperatorCommand):
         export = deeds.add_parser("export", help="a realm as a policy file")
         export.add_argument("realm", metavar="REALM")
         export.add_argument("--out", metavar="FILE", type=Path)
+        export.add_argument(
+            "--tree", metavar="FOLDER", type=Path, help="a file for each role, catalog or namespace"
+        )
         export.add_argument(
             "--without-objects", action="store_true", help="only objects with access of their own"
         )
@@ -49,7 +54,7 @@ class Command(OperatorCommand):
 
     def run(self, *, deed: str, **options: object) -> None:
         if deed == "export":
-            self._export(str(options["realm"]), options["out"], objects=not options["without_objects"])
+            self._export(realm_root(str(options["realm"])), options)
         elif deed == "drift":
             self._drift(str(options["realm"]))
         elif deed == "import":
@@ -79,16 +84,20 @@ class Command(OperatorCommand):
                 self.stdout.write(f"  {line.action} {line}{change}")
         sys.exit(3 if any(file.lines or file.kept.file is None for file in files) else 0)
 
-    def _export(self, realm: str, out: object, *, objects: bool) -> None:
-        root = realm_root(realm)
-        text = document.write(root, of_realm(root), objects=objects)
-        if out is None:
-            self.stdout.write(text, ending="")
-            return
+    def _export(self, root: Node, options: Mapping[str, object]) -> None:
+        out, tree, objects = options["out"], options["tree"], not options["without_objects"]
+        present = of_realm(root)
         try:
-            Path(str(out)).write_text(text)
+            if tree is not None:
+                files = document.tree_of(root, present, objects=objects)
+                folder = Path(str(tree))
+                self.stdout.write(policy_trees.summary(str(folder), *policy_trees.write(folder, files)))
+            elif out is not None:
+                Path(str(out)).write_text(document.write(root, present, objects=objects))
+            else:
+                self.stdout.write(document.write(root, present, objects=objects), ending="")
         except OSError as error:
-            self.fail(f"{out}: {error.strerror}")
+            self.fail(f"{error.filename}: {error.strerror}")
 
     def _import(self, options: Mapping[str, object]) -> None:
         text, out = self._text(Path(str(options["file"]))), Path(str(options["out"]))
@@ -124,6 +133,6 @@ class Command(OperatorCommand):
 
     def _text(self, path: Path) -> str:
         try:
-            return path.read_text()
+            return policy_trees.read(path) if path.is_dir() else path.read_text()
         except (OSError, UnicodeDecodeError) as error:
             self.fail(f"{path}: {error}", code=2)
