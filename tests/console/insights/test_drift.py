@@ -52,7 +52,7 @@ def shown(client: Client, root: Node) -> str:
 def test_each_line_says_who_when_why_and_leads_to_its_change(shop: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
     assert "No policy file decides" in shown(marek, shop)
-    applied(shop)
+    applied(shop, READ)
     assert "Nothing differs" in shown(marek, shop)
     give_by_hand(shop)
     revision = Change.objects.latest("revision").revision
@@ -65,7 +65,7 @@ def test_each_line_says_who_when_why_and_leads_to_its_change(shop: Node, signed_
 
 def test_both_ways_out_lead_to_nothing_that_differs(shop: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
-    applied(shop)
+    applied(shop, READ)
     give_by_hand(shop)
     scope = AppliedFile.objects.get().scope
     text = marek.get(f"{address(shop)}/{scope}.yaml").content.decode()
@@ -87,7 +87,7 @@ def test_of_a_role_that_very_many_hold_the_page_shows_what_differs(
     shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("authzsite.console.insights.drift.PASTED", 2)
-    applied(shop)
+    applied(shop, READ)
     give_by_hand(shop)
     body = shown(signed_in("marek"), shop)
     assert "Too long to be shown whole: role:sales_read (5 lines)" in body
@@ -97,7 +97,7 @@ def test_of_a_role_that_very_many_hold_the_page_shows_what_differs(
 
 def test_a_file_that_nobody_applies_any_more_is_let_go(shop: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
-    applied(shop)
+    applied(shop, READ)
     place = f"{address(shop)}/{AppliedFile.objects.get().scope}/let-go"
     page = marek.get(place)
     assert "role:sales_read" in page.content.decode()
@@ -109,7 +109,7 @@ def test_a_file_that_nobody_applies_any_more_is_let_go(shop: Node, signed_in: En
 
 
 def test_what_was_kept_wrongly_says_that_nothing_can_be_compared(shop: Node, signed_in: Enter) -> None:
-    applied(shop)
+    applied(shop, READ)
     AppliedFile._base_manager.update(statements=[])
     marek = signed_in("marek")
     assert "Cannot be compared" in shown(marek, shop)
@@ -117,7 +117,7 @@ def test_what_was_kept_wrongly_says_that_nothing_can_be_compared(shop: Node, sig
 
 
 def test_only_who_may_see_all_access_sees_what_differs(shop: Node, signed_in: Enter) -> None:
-    applied(shop)
+    applied(shop, READ)
     scope = AppliedFile.objects.get().scope
     olivia = signed_in("olivia")
     assert olivia.get(address(shop)).status_code == 403
@@ -127,7 +127,7 @@ def test_only_who_may_see_all_access_sees_what_differs(shop: Node, signed_in: En
 
 
 def test_the_lines_are_read_in_german(shop: Node, signed_in: Enter) -> None:
-    applied(shop)
+    applied(shop, READ)
     give_by_hand(shop)
     with translation.override("de"):
         body = signed_in("marek").get(address(shop), headers={"accept-language": "de"}).content.decode()
