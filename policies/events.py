@@ -78,6 +78,7 @@ BACKEND_READ_NIGHTLY = event("backend.read_nightly", "set when the contents of {
 BACKEND_CONFIRMED = event("backend.confirmed", "released a held plan for {object}; it removes {removes}")
 BACKEND_DONE = event("backend.done", "found done in {backend} what was ordered for {object}")
 BACKEND_RETRIED = event("backend.retried", "retried the sync of {object}")
+BACKEND_LEFT = event("backend.left", "left {what} of {object} as it is in {backend} until {until}")
 FOREIGN_ADOPTED = event("foreign.adopted", "adopted {rights} on {object} that {holder} had in {backend}")
 FOREIGN_REVOKED = event("foreign.revoked", "had {rights} on {object} revoked from {holder} in {backend}")
 FOREIGN_DROPPED = event("foreign.dropped", "left {rights} on {object} to {holder} in {backend} as it was")

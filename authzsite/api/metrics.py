@@ -22,6 +22,7 @@ from policies.models import Backend, BackendFinding, ForeignOrder, Heartbeat, Ou
 from policies.models.sync import STUCK
 from policies.record import verifications
 from policies.services.grants import revision_now
+from policies.sync.differences import items
 from policies.sync.safeguards import alerts
 
 MAY_NOT = (
@@ -146,7 +147,8 @@ def _runs(backends: Sequence[Backend]) -> Iterator[Metric]:
 def _stuck() -> Metric:
     """Items that their backend refused for good: each waits for somebody, and says nothing of the rest."""
     stuck: Counter[int] = Counter()
-    for rows in (BackendFinding.objects.filter(STUCK), ForeignOrder.objects.filter(STUCK, done__isnull=True)):
+    findings = BackendFinding.objects.filter(STUCK).exclude(items.left())
+    for rows in (findings, ForeignOrder.objects.filter(STUCK, done__isnull=True)):
         stuck.update(dict(rows.order_by().values_list("backend").annotate(Count("pk"))))
     samples = [(_of(backend), many) for backend, many in sorted(stuck.items())]
     return _gauge("sync_stuck", "Rights and decisions that a backend refused for good.", samples)

@@ -52,15 +52,6 @@ def worst(errors: Sequence[BackendError]) -> BackendError:
     return type(first)(f"{first} (and {len(errors) - 1} more)") if len(errors) > 1 else first
 
 
-NEXT = {
-    "transient": "It is tried again by itself, later each time.",
-    "gone": "The object or the account is not there any more; it is looked at again by itself.",
-    "rejected": "It will not work as it is. Change what was decided, or what stands in its way, and retry.",
-    "misconfigured": "Mend the connection or the rights of its account, then retry.",
-}
-"""What to do next, by the kind of error."""
-
-
 def kind_of(error: Exception) -> str:
     """transient, gone, rejected, misconfigured; "" for what is no error of a backend."""
     kinds = (Transient, Gone, Rejected, Misconfigured)

@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.models.sealing import Sealed
@@ -202,7 +203,12 @@ class Tried(models.Model):
     @property
     def is_stuck(self) -> bool:
         """Whether it failed so often, and for a reason that lasts, that it waits for somebody."""
-        return self.attempts >= STUCK_AFTER and self.error_kind in LASTING
+        return self.attempts >= STUCK_AFTER and self.error_kind in LASTING and not self.is_left
+
+    @property
+    def is_left(self) -> bool:
+        """Whether somebody decided to leave it in the backend as it is, for now."""
+        return False
 
 
 LASTING = ("rejected", "misconfigured")
@@ -210,7 +216,7 @@ LASTING = ("rejected", "misconfigured")
 STUCK_AFTER = 3
 """So many failures that will not mend themselves, and an item waits for somebody to look at it."""
 STUCK = Q(attempts__gte=STUCK_AFTER, error_kind__in=LASTING)
-"""The same as `Tried.is_stuck`, asked of rows."""
+"""The same as `Tried.is_stuck`, asked of rows; of findings those are apart that are left as they are."""
 
 
 class BackendFinding(Tried):
@@ -256,6 +262,10 @@ class BackendFinding(Tried):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.what} {self.place}"
+
+    @property
+    def is_left(self) -> bool:
+        return self.accepted_until is not None and self.accepted_until > timezone.now()
 
 
 class ForeignOrder(Sealed, Tried):

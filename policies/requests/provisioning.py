@@ -111,6 +111,8 @@ def _delivery_state(request: AccessRequest, row: RequestFollow) -> tuple[str, st
     states = [status_on(backend, node, names) for node in nodes_here]
     if any(item.refused for item in states):
         return "stuck", f"{backend} refused it; who runs the sync sees why."
+    if any(item.left for item in states):
+        return "stuck", f"{backend} refused it; it was left as it is for now."
     without = sorted({name for item in states for name in item.without_login})
     if any(item.waiting for item in states):
         return "behind", ""

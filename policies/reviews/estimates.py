@@ -14,6 +14,7 @@ from catalog.queries import root
 from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import Invalid, Refused
 from policies.models import Counter, Review
 from policies.reviews.campaign_plans import Plan, Scope
@@ -40,6 +41,29 @@ class Estimate:
     @property
     def rows(self) -> int:
         return sum(many for _, many in self.kinds)
+
+
+@dataclass(frozen=True)
+class Inherited:
+    """How many have access to an object by what is granted above it, and on which objects that is.
+
+    A review of the object alone has none of it: what is granted above is removed above.
+    """
+
+    node: Node
+    people: int
+    sources: tuple[Node, ...]
+
+
+def inherited(node: Node) -> Inherited:
+    """Who has access to an object from above; those who own it or what it lies in are left out."""
+    access, sources, many = AccessMap(node), set[int](), 0
+    for person in access.people.values():
+        paths = [path for path in access.access_of(person).paths if not (path.denies or path.owner)]
+        objects = {path.rule.object for path in paths if path.above and isinstance(path.rule.object, int)}
+        sources |= objects
+        many += bool(objects)
+    return Inherited(node, many, tuple(sorted(nodes(sources).values(), key=lambda item: -len(item.levels))))
 
 
 def estimate(plan: Plan, by: Actor) -> Estimate:

@@ -27,11 +27,11 @@ ONLY: Mapping[str, Q] = {
     "far": OPEN & Q(far=True),
     "unused": OPEN & Q(risks__contains=["unused"]),
     "again": Q(state="again"),
-    "decided": ~OPEN,
+    "decided": ~OPEN & Q(default=False),
     "failed": Q(state="failed"),
     "all": Q(),
 }
-"""What can be kept to; pages show each with its count."""
+"""What can be kept to; pages show each with its count.  What ended in silence was decided by nobody."""
 VIEWS: Mapping[str, tuple[str, ...]] = {
     "risk": ("rank", "number"),
     "person": ("who", "number"),
@@ -170,7 +170,8 @@ def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
         f"choice_{choice}": Count("pk", filter=Q(choice=choice)) for choice in ReviewRow.Choice.values
     }
     aggregates |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in review_states.ROW.words}
-    return dict(rows.aggregate(all=Count("pk"), **aggregates))
+    removed = Count("pk", filter=Q(choice=ReviewRow.Choice.REMOVE, default=True))
+    return dict(rows.aggregate(all=Count("pk"), silent_removed=removed, **aggregates))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class SyncStatus:
 
     `waiting`: it is missing and tried again; `refused`: the backend refused it for good, and said why
     (`error`); `coming`: it was decided after the comparison and is on its way; `parked`: nothing could be
-    compared for a reason that lasts.
+    compared for a reason that lasts; `left`: it was refused, and somebody left it as it is for now.
     """
 
     applied: int
@@ -54,6 +54,7 @@ class SyncStatus:
     coming: bool = False
     parked: bool = False
     refused: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     error: str = ""
 
     @property
@@ -127,16 +128,17 @@ class StatusReader:
         without = frozenset[str]()
         if question.names is not None and not question.loses:
             without = names - self._logins.get(row.pk, frozenset())
-        refused, waiting, error = set[str](), set[str](), ""
+        refused, waiting, left, error = set[str](), set[str](), set[str](), ""
         for differs in self.differing(row, question):
             everybody = question.names is None or len(differs.people) >= PEOPLE
             concerned = (names if everybody else names & set(differs.people)) - without
-            (refused if differs.is_stuck else waiting).update(concerned)
+            (refused if differs.is_stuck else left if differs.is_left else waiting).update(concerned)
             error = error or (differs.error if differs.is_stuck and concerned else "")
-        waiting -= refused
-        applied = len(names) - len(without) - len(waiting) - len(refused)
-        waits, nowhere, stuck = (tuple(sorted(some)) for some in (waiting, without, refused))
-        compared = SyncStatus(applied, len(names), waits, nowhere, refused=stuck, error=error)
+        left -= refused
+        waiting -= refused | left
+        applied = len(names) - len(without) - len(waiting) - len(refused) - len(left)
+        waits, nowhere, stuck, as_is = (tuple(sorted(some)) for some in (waiting, without, refused, left))
+        compared = SyncStatus(applied, len(names), waits, nowhere, refused=stuck, left=as_is, error=error)
         return replace(compared, backend=row, coming=newer or untried, parked=newer and parked)
 
     def _is_about(self, row: BackendFinding, question: StatusQuestion) -> bool:

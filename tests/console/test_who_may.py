@@ -106,6 +106,8 @@ PAGES = (
     Page("sync_agree", "/sync/0/agree", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("sync_stuck", "/sync/findings/0/stuck", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_stuck", "/sync/findings/0/stuck", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("sync_leave", "/sync/findings/0/leave", DOOR, 404, 404, 404, 404, 404, 404, 404),
+    Page("sync_leave", "/sync/findings/0/leave", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("sync_vanished", "/sync/0/vanished", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_vanished", "/sync/0/vanished", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("sync_runs", "/sync/0/runs", DOOR, 404, 404, 404, 404, 404, 404, 404),

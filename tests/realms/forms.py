@@ -243,6 +243,7 @@ FORMS_OUT_THERE = (
     Form("Sync, discovery", WHY, page="/sync/{backend}/discover/owner?name=mia"),
     Form("Sync, gone", {**WHY, "object": "{lake_items}"}),
     Form("Sync of a catalog", to="/sync/findings/{stuck}/stuck", drawn=False),
+    Form("Sync of a catalog", WHY, page="/sync/findings/{stuck}/leave"),
     Form("Sync of a catalog", to="/sync/runs/{sync_run}/items/{failed}/retry", drawn=False),
     Form("Sync of a catalog", WHY, to="/sync/{backend}/retry", drawn=False),
     Form("Sync, pause", WHY),

@@ -212,10 +212,10 @@ def _answer(query: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
     if "pager" in answer:
         sheet = reverse("console:object_then_csv", args=[node.id]) + query.url()
         answer["pager"] = replace(answer["pager"], csv=sheet)
-    return {"past": _moment_note(query), **answer}
+    return {"past": _moment_note(query, place), **answer}
 
 
-def _moment_note(query: AsOfQuery) -> Note:
+def _moment_note(query: AsOfQuery, place: ObjectAccess) -> Note:
     then, until = query.then, query.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
     values = {"moment": words.moment(then.moment), "revision": words.number(then.revision)}
@@ -227,7 +227,10 @@ def _moment_note(query: AsOfQuery) -> Note:
         text = _("%(moment)s, revision %(revision)s to %(end)s, revision %(last)s") % values
     else:
         text = _("%(moment)s, revision %(revision)s") % values
-    return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
+    if place.only_past:
+        return Note("warn", _("This is the past"), text)
+    url = terms.page_of(place.node.id, place.node.type)
+    return Note("warn", _("This is the past"), text, url, _("See it as it is now"))
 
 
 def _state(query: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:

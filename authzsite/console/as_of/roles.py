@@ -87,7 +87,7 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
         context |= {
-            "past": _moment_note(then),
+            "past": _moment_note(then, reverse("console:role", args=[id])),
             "gave": _gave_beside(seen, then),
             "held": _held_beside(seen, then),
         }
@@ -95,12 +95,12 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
     return page(request, "console/roles/as_of.html", context, section="roles", realm=seen.node.realm)
 
 
-def _moment_note(then: Past) -> Note:
+def _moment_note(then: Past, now_url: str) -> Note:
     text = _("%(moment)s, revision %(revision)s") % {
         "moment": words.moment(then.moment),
         "revision": words.number(then.revision),
     }
-    return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
+    return Note("warn", _("This is the past"), text, now_url, _("See it as it is now"))
 
 
 def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:

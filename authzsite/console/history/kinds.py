@@ -74,7 +74,13 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
             *("backend.found", "backend.moved", "backend.shared", "backend.agreed", "backend.done"),
-            *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
+            *(
+                "backend.confirmed",
+                "backend.retried",
+                "backend.left",
+                "backend.read_nightly",
+                "backend.share",
+            ),
             *(
                 "foreign.adopted",
                 "foreign.revoked",

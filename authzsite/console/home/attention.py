@@ -15,7 +15,7 @@ from authzsite.console.home.summary import HomeSummary
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Face
-from authzsite.console.sync.backend_state import RESTORED, STUCK
+from authzsite.console.sync.backend_state import LEFT, RESTORED, STUCK
 from catalog.nodes import Node
 from policies.decisions import ownership
 from policies.decisions.facts import is_service_admin
@@ -121,7 +121,7 @@ class Attention:
 
     def _late(self) -> Iterable[Item]:
         for line in self.desk.backends if self.desk.owned else []:
-            if line.state.kind in ("failed", "behind", "paused"):
+            if line.state.kind in ("failed", "behind", "paused") and line.code != LEFT:
                 look = Action(_("Look"), line.url, "mini", more=_("at %(name)s") % {"name": line.name})
                 text = str(LATE.get(line.code, _("has not caught up")))
                 note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked

@@ -16,6 +16,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.charts import spark
 from authzsite.console.kit.display.lists import Spark, Tile
 from authzsite.console.kit.display.parts import State
+from authzsite.console.sync.backend_state import LEFT
 from policies.decisions.lookups import counts
 
 DAYS = 7
@@ -54,7 +55,7 @@ class Numbers:
         lines = self.desk.backends
         if not lines:
             return
-        behind = [line for line in lines if line.state.kind != "ok"]
+        behind = [line for line in lines if line.state.kind != "ok" and line.code != LEFT]
         good = _("%(number)s of %(lines)s") % {
             "number": words.number(len(lines) - len(behind)),
             "lines": words.number(len(lines)),

@@ -31,6 +31,9 @@ from policies.record import history
 from policies.record.history import Filter
 from policies.services.grants import revision_now
 
+WILL_BE_LISTED = gettext_lazy(
+    "Requests, reviews, grants that end soon and late backends will be listed here."
+)
 ASKS = gettext_lazy("Find the data, then ask its owner for access. Your current access is listed below.")
 
 
@@ -99,10 +102,7 @@ def home_page(request: Request) -> HttpResponse:
         "actions": [waits.step()],
         "tiles": Numbers(desk).tiles(),
         "waiting": waits.items,
-        "nothing_waits": Empty(
-            _("All done"),
-            _("Requests, reviews, grants that end soon and late backends will be listed here."),
-        ),
+        "nothing_waits": Empty(_("All done"), WILL_BE_LISTED),
         "ending": has.ending(),
         "owned": has.own(),
         "reach": has.reach(usable_first=asks),
@@ -115,6 +115,8 @@ def home_page(request: Request) -> HttpResponse:
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
     new = first_steps.note(desk.asker) if site_admins.may(request) else None
+    if new:  # nothing is done while steps are left
+        context["nothing_waits"] = Empty(_("Nothing waits for you yet"), WILL_BE_LISTED)
     if new and not waits.items:  # then that is what to go on with
         step = Action(new.link, new.url, "primary")
         context |= {"heading": str(new.strong).rstrip("."), "lead": new.text, "actions": [step]}

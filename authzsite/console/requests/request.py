@@ -205,7 +205,7 @@ def facts(seen: VisibleRequest) -> Facts:
 def _from(seen: VisibleRequest) -> str:
     row = seen.request
     if row.starts:
-        return _("from %(starts)s on") % {"starts": words.moment(row.starts)}
+        return _("from %(starts)s on") % {"starts": words.moment(row.starts, within=True)}
     return _("counted from the approval") if row.lasts else ""
 
 
@@ -320,7 +320,7 @@ def _less(part: RequestPart, law: str) -> str:
         else ""
     )
     long = _("for %(lasts)s") % {"lasts": requests_rows.lasting_words(part.lasts)} if part.lasts else ""
-    until = _("until %(until)s") % {"until": words.moment(part.until)} if part.until else ""
+    until = _("until %(until)s") % {"until": words.moment(part.until, within=True)} if part.until else ""
     summary = ", ".join(filter(None, (much, long, until)))
     return f"{summary[:1].upper()}{summary[1:]}. " if summary else ""
 

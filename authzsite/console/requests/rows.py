@@ -93,7 +93,7 @@ def lasts_words(request: AccessRequest) -> str:
     if request.lasts:
         return gettext("for %(lasts)s") % {"lasts": lasting_words(request.lasts)}
     return (
-        gettext("until %(until)s") % {"until": words.moment(request.until)}
+        gettext("until %(until)s") % {"until": words.moment(request.until, within=True)}
         if request.until
         else gettext("without end")
     )

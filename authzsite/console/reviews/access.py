@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Crumbs, Tab, Tabs
+from authzsite.console.kit.display.parts import Crumbs, Fact, Tab, Tabs
 from authzsite.console.kit.http import Request, asker_of
 from catalog.nodes import Node
 from catalog.queries import root
@@ -74,6 +74,13 @@ class ReviewAccess:
     def due_words(self) -> str:
         due = self.review.due
         return f"{words.day(due)}, {words.ends_in(due)}"
+
+    @property
+    def due_fact(self) -> Fact:
+        """When it is due; of a review that is over, when deciding ended, which may be earlier."""
+        if self.is_over and self.review.ended:
+            return Fact(_("Ended"), words.day(self.review.ended))
+        return Fact(_("Due"), self.due_words if self.is_open else words.day(self.review.due))
 
 
 def get_review_or_404(request: Request, id: int) -> ReviewAccess:

@@ -23,6 +23,7 @@ KINDS = (
     ("end", gettext_lazy("end on a date")),
     ("unsure", gettext_lazy("not sure")),
     ("open", pgettext_lazy("rows", "open")),
+    ("silent", gettext_lazy("without a decision")),
 )
 
 
@@ -45,9 +46,11 @@ class Bar:
 
 def bar(counts: Mapping[str, int]) -> Bar | None:
     """The rows by what is decided about them, as parts of one bar; None when there are none."""
-    return parts_of(
-        {code: counts.get("open" if code == "open" else f"choice_{code}", 0) for code, _ in KINDS}
-    )
+    by_code = {code: counts.get(f"choice_{code}", 0) for code, _ in KINDS}
+    by_code["open"] = counts["open"]
+    by_code["silent"] = counts["all"] - counts["open"] - counts["decided"]
+    by_code["remove"] -= counts["silent_removed"]
+    return parts_of(by_code)
 
 
 def parts_of(by_code: Mapping[str, int]) -> Bar | None:

@@ -218,7 +218,7 @@ def _gift(wording: RowWording, gift: list[Any]) -> dict[str, str]:
 def _moment(wording: RowWording, made: ReviewDecision) -> Moment:
     what = str(SAID[made.choice]) if made.choice else gettext("took it back")
     if made.until:
-        what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
+        what = gettext("end on %(until)s") % {"until": words.moment(made.until, within=True)}
     if made.choice == "reduce":
         what = gettext("remove %(takes)s") % {"takes": terms.lower(wording.rights(made.takes, ""))}
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")

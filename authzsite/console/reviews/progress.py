@@ -91,7 +91,9 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "facts": Facts(tuple(_facts(visit, counts))),
         "note": _note(visit, counts, reviewers),
         "picture": reviews_charts.bar(counts),
-        "line": reviews_charts.line(by_hour(review), counts["all"], begin, review.due, now),
+        "line": reviews_charts.line(
+            by_hour(review), counts["all"], begin, min(review.due, review.ended or review.due), now
+        ),
         "lines": reviewers,
         "nobody": words.count(without_reviewer, "row") if without_reviewer else "",
         "stages": list(_stages(visit)),
@@ -136,7 +138,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
         % {"counts": words.number(counts["decided"]), "counts2": words.number(counts["all"])},
     )
     yield Fact(_("State"), visit.state_words.capitalize())
-    yield Fact(_("Due"), visit.due_words if visit.is_open else words.day(review.due))
+    yield visit.due_fact
     yield Fact(_("Without a decision"), str(SILENCE[review.silence]))
     yield Fact(
         _("State under review"),
@@ -175,12 +177,16 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], reviewers: list[Review
 
 
 def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
-    for number, stage in enumerate(visit.review.stages):
+    """Each round with its end: of a review that was ended before its time, when it really ended."""
+    review, ended = visit.review, visit.review.ended if visit.is_over else None
+    for number, stage in enumerate(review.stages):
+        until = datetime.fromisoformat(stage["until"])
         yield {
             "who": _(BY.get(stage["by"], stage["by"])),
-            "until": words.moment(datetime.fromisoformat(stage["until"])),
-            "now": number == visit.review.stage and visit.is_open,
-            "over": number < visit.review.stage or visit.is_over,
+            "until": words.moment(min(until, ended) if ended else until),
+            "now": number == review.stage and visit.is_open,
+            "over": number < review.stage or visit.is_over,
+            "skipped": visit.is_over and number > review.stage,
         }
 
 

@@ -227,7 +227,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     yield Fact(
         _("Decided"),
         _("%(number)s of %(counts)s")
-        % {"number": words.number(counts["all"] - counts["open"]), "counts": words.number(counts["all"])},
+        % {"number": words.number(counts["decided"]), "counts": words.number(counts["all"])},
     )
     if visit.is_over:
         yield Fact(_("Removed and proved"), words.number(counts["state_proved"]))

@@ -52,7 +52,9 @@ class ReviewedObjects:
         if self.meant is not None and self.meant.id not in keys:
             keys.append(self.meant.id)
         by_id = nodes(keys[:MOST])
-        mine = [by_id[key] for key in dict.fromkeys(keys) if key in by_id and self._may(by_id[key])]
+        mine = [
+            by_id[key] for key in dict.fromkeys(keys) if key in by_id and may_review(self.circle, by_id[key])
+        ]
         return [node for node in mine if node.realm_id == mine[0].realm_id]
 
     @cached_property
@@ -80,15 +82,6 @@ class ReviewedObjects:
         root = self.chosen[0].realm_id if self.chosen else None
         return [node for node in candidates if root is None or node.realm_id == root][:OFFERED]
 
-    def _may(self, node: Node) -> bool:
-        """Whether this person may give access to it, and so may have it reviewed."""
-        realm = next((item for item in self.circle.realms if item.realm_id == node.realm_id), None)
-        if realm is None or is_personal(node.name):
-            return False
-        slice_ = slices.current(self.circle.asker, realm)
-        operation = roles.operation(node, "assign") if node.type == "role" else "grant"
-        return bool(ask.answer(slice_, operation, node, now=timezone.now()))
-
     def _called(self, text: str) -> list[Node]:
         """What this person may have reviewed whose name holds a text, what lies highest first."""
         last = text.rpartition(".")[2]
@@ -104,7 +97,17 @@ class ReviewedObjects:
             slice_ = slices.current(self.circle.asker, realm, now=now)
             rows = search(slice_, realm, self.typed.find, now=now, types=("role",))[:OFFERED]
             by_id = nodes([row.securable_id for row in rows])
-            yield from (node for node in by_id.values() if self._may(node))
+            yield from (node for node in by_id.values() if may_review(self.circle, node))
+
+
+def may_review(circle: VisiblePrincipals, node: Node) -> bool:
+    """Whether this person may give access to it, and so may have it reviewed."""
+    realm = next((item for item in circle.realms if item.realm_id == node.realm_id), None)
+    if realm is None or is_personal(node.name):
+        return False
+    slice_ = slices.current(circle.asker, realm)
+    operation = roles.operation(node, "assign") if node.type == "role" else "grant"
+    return bool(ask.answer(slice_, operation, node, now=timezone.now()))
 
 
 class ObjectsInput(forms.Widget):

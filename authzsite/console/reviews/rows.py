@@ -232,7 +232,7 @@ class RowWording:
             return ""
         text = str(SAID[row.choice])
         if row.choice == Choice.END and row.until:
-            text = gettext("end on %(until)s") % {"until": words.moment(row.until)}
+            text = gettext("end on %(until)s") % {"until": words.moment(row.until, within=True)}
         if row.choice == Choice.REDUCE:
             text = gettext("remove %(takes)s") % {"takes": terms.lower(self.rights(row.takes, row.type))}
         by = gettext("nobody answered") if row.default else row.decided_by.label if row.decided_by else ""

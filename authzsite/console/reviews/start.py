@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.change_view import Plan as PlanShown
-from authzsite.console.kit.display import words
+from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Tally, Verdict
 from authzsite.console.kit.forms import (
     ChoicesField,
@@ -29,15 +29,15 @@ from authzsite.console.kit.forms import (
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.page import page
-from authzsite.console.reviews.reviewed_objects import ObjectsField
+from authzsite.console.reviews.reviewed_objects import ObjectsField, may_review
 from policies.authority import Actor
-from policies.errors import PolicyError
+from policies.errors import Invalid, PolicyError
 from policies.events import REVIEW_STARTED
 from policies.models import Event, Review
 from policies.record import access_log
 from policies.reviews import start
 from policies.reviews.campaign_plans import RISKS, Plan, Scope, Stage
-from policies.reviews.estimates import Estimate, estimate
+from policies.reviews.estimates import Estimate, Inherited, estimate, inherited
 from policies.services.grants import revision_now
 
 EVERY = (
@@ -85,6 +85,8 @@ SECOND = (
     ("", gettext_lazy("Nobody: one round")),
     *((code, word) for code, word, _ in WHO if code != "people"),
 )
+NAMED = 3
+"""Of so many chosen objects it is said why nothing on them can be reviewed."""
 COUNT_FIRST = gettext_lazy("Choose what to review: the preview counts it before anything begins.")
 
 
@@ -226,9 +228,19 @@ class StartReviewView(ChangeView):
                 self.counted = estimate(form.plan, Actor(self.asker, "console"))
             except PolicyError as problem:
                 return PlanShown(empty=str(problem))
-        return PlanShown(tally=_tally(self.counted), diff=_diff(self.counted), empty=COUNT_FIRST)
+        lines = _nothing(form.plan.scope, self.object) if self.reviews_nothing else _lines(self.counted)
+        return PlanShown(
+            tally=_tally(self.counted), diff=Diff(tuple(lines)) if lines else None, empty=COUNT_FIRST
+        )
+
+    @property
+    def reviews_nothing(self) -> bool:
+        """Whether what is chosen was counted, and has no row; then there is nothing to start."""
+        return self.counted is not None and not self.counted.rows
 
     def save(self, form: ReviewForm, actor: Actor) -> Review:
+        if not estimate(form.plan, actor).rows:
+            raise Invalid(gettext("There is nothing to review: no row matches."))
         return start.start(form.plan, by=actor)
 
     def success_message(self, form: ReviewForm) -> str:
@@ -258,7 +270,7 @@ class StartReviewView(ChangeView):
     def button(self, form: ReviewForm) -> str:
         return (
             gettext("Start the review of %(rows)s") % {"rows": words.count(self.counted.rows, "row")}
-            if self.counted
+            if self.counted and self.counted.rows
             else gettext("Start the review")
         )
 
@@ -273,6 +285,7 @@ class StartReviewView(ChangeView):
         }
         return {
             "crumbs": Crumbs(((gettext("Reviews"), reverse("console:reviews")),)),
+            "reviews_nothing": self.reviews_nothing,
             "who": [(code, word, text, code == form["by"].value()) for code, word, text in WHO],
             "silence": [(code, word, text, code == form["silence"].value()) for code, word, text in SILENCE],
             "reasons": [(code, word, code == form["reasons"].value()) for code, word in REASONS],
@@ -310,9 +323,10 @@ def _tally(counted: Estimate | None) -> Tally | None:
     return Tally(tuple(counts))
 
 
-def _diff(counted: Estimate | None) -> Diff | None:
+def _lines(counted: Estimate | None) -> list[DiffLine]:
+    """How many rows of each kind there are."""
     if counted is None:
-        return None
+        return []
     lines = [
         DiffLine("same", words.number(many), str(KINDS.get(kind, kind)))
         for kind, many in counted.kinds
@@ -324,10 +338,34 @@ def _diff(counted: Estimate | None) -> Diff | None:
                 "lack", gettext("Fewer"), gettext("than these: only rows with the chosen risks are included")
             )
         )
-    return Diff(
-        tuple(lines)
-        or (DiffLine("same", gettext("Nobody"), gettext("has access there that could be reviewed.")),)
-    )
+    return lines
+
+
+def _nothing(scope: Scope, circle: VisiblePrincipals) -> list[DiffLine]:
+    """Why a review of this has no row, and what to review instead."""
+    if scope.services:
+        text = gettext("no service account has access there that could be reviewed")
+        return [DiffLine("same", gettext("Nothing"), text)]
+    if not scope.where:
+        return [DiffLine("same", gettext("Nothing"), gettext("nobody holds the chosen roles"))]
+    return [line for place in scope.where[:NAMED] for line in _why_empty(inherited(place), circle)]
+
+
+def _why_empty(reach: Inherited, circle: VisiblePrincipals) -> Iterable[DiffLine]:
+    name = reach.node.name
+    if not reach.sources:
+        text = gettext("nobody but its owners has access to %(name)s") % {"name": name}
+        yield DiffLine("same", gettext("Nothing"), text)
+        return
+    text = gettext("is granted on %(name)s itself, so there is no row to decide") % {"name": name}
+    yield DiffLine("same", gettext("Nothing"), text)
+    sources = words.listed([terms.short_name(source) for source in reach.sources], 3)
+    text = gettext("with access from above: %(sources)s. It is reviewed there.") % {"sources": sources}
+    mine = next((source for source in reach.sources if may_review(circle, source)), None)
+    url = f"{reverse('console:review_new')}?on={mine.id}" if mine else ""
+    link = gettext("Review %(name)s instead") % {"name": terms.short_name(mine)} if mine else ""
+    note = "" if mine else gettext("Its owner can start that review.")
+    yield DiffLine("same", words.count(reach.people, "person", "people"), text, note, url, link)
 
 
 KINDS = {

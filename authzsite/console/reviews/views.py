@@ -139,10 +139,13 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     started = (
         _("%(rows)s; started by you") if review.starter_id == asker.pk else _("%(rows)s; started by %(by)s")
     )
-    when = review.closed or review.due
+    ended = review.closed or review.ended
+    when = ended or review.due
     day = {"day": words.day(when, within=True)}
     over = review.state in ("closed", "cancelled", "closing", "proving")
     name = "review_result" if over else "review"
+    if over and "open" in counts:  # nobody decided them in time
+        counts = {**counts, "silent": counts["open"], "open": 0}
     url = reverse(f"console:{name}", args=[review.pk])
     word = _(review_states.REVIEW.words[review.state])
     state = State(MARKS[review.state] or "ok", f"{word[:1].upper()}{word[1:]}")
@@ -152,7 +155,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
         started % {"rows": rows, "by": review.starter.label},
         parts_of(counts),
         state,
-        _("Ended %(day)s") % day if review.closed else _("Due %(day)s") % day,
+        _("Ended %(day)s") % day if ended else _("Due %(day)s") % day,
     )
 
 

@@ -278,7 +278,7 @@ def _facts(work: ReviewerPage) -> Iterable[Fact]:
         gettext("%(counts)s of %(counts2)s")
         % {"counts": words.number(counts["decided"]), "counts2": words.number(counts["all"])},
     )
-    yield Fact(gettext("Due"), work.visit.due_words)
+    yield work.visit.due_fact
     silence = str(SILENCE[review.silence])
     if review.stage + 1 < len(review.stages):
         silence = (
@@ -301,6 +301,9 @@ def _empty(work: ReviewerPage) -> Empty:
         return Empty(
             gettext("You have no row to decide here"), gettext("Your own access is decided by someone else.")
         )
+    if work.only == "open" and not work.text and not work.visit.is_open:
+        shown = Action(gettext("Show what I decided"), work.url(only="decided"))
+        return Empty(gettext("No row is open any more"), "", drawn=False, actions=(shown,))
     if work.only == "open" and not work.text:
         text = gettext("You can still change what you decided, until %(due)s.") % {
             "due": words.day(work.visit.review.due)

@@ -52,8 +52,8 @@ def arrived(found: SyncStatus | None) -> State | None:
     row, system = found.backend, found.backend.get_kind_display()
     if since := _decided_since(found, row):
         return since
-    if found.refused:
-        return refused(system)
+    if found.refused or found.left:
+        return refused(system) if found.refused else left(system)
     if found.waiting:
         watched = row.does == Backend.Policy.REPORT
         return (
@@ -85,6 +85,11 @@ def refused(system: str) -> State:
     return State("failed", gettext("Refused by %(system)s") % {"system": system}, gettext("needs attention"))
 
 
+def left(system: str) -> State:
+    """It was refused, and somebody left it as it is there until a date."""
+    return State("paused", gettext("Left as it is"), gettext("in %(system)s") % {"system": system})
+
+
 def _on_its_way(row: Backend) -> State:
     return State(
         "behind", gettext("On its way"), gettext(str(row.get_state_display())) if row.state in HALTED else ""
@@ -114,8 +119,9 @@ def _counted(status: SyncStatus, row: Backend) -> State:
     if status.whole:
         return State("ok", _many(status))
     if status.of == 1:
-        if status.refused:
-            return refused(row.get_kind_display())
+        if status.refused or status.left:
+            system = row.get_kind_display()
+            return refused(system) if status.refused else left(system)
         if status.without_login:
             return State(
                 "unknown",
@@ -127,7 +133,8 @@ def _counted(status: SyncStatus, row: Backend) -> State:
         return _on_its_way(row)
     watched = row.does == Backend.Policy.REPORT
     parts = (
-        (status.refused, "refused"),
+        (status.refused, gettext("refused")),
+        (status.left, gettext("left as they are")),
         (status.waiting, gettext("only reports") if watched else gettext("on the way")),
         (status.without_login, gettext("without login")),
     )

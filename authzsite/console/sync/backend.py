@@ -24,13 +24,12 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
-from authzsite.console.sync.backend_state import BackendState, stuck_in, waiting_for
-from authzsite.console.sync.drift.differences import board, roles_of, spoken_of
-from authzsite.console.sync.drift.stuck_reasons import cause
+from authzsite.console.sync.backend_state import BackendState, left_in, stuck_in, waiting_for
+from authzsite.console.sync.drift.differences import board, roles_of, spoken_of, spoken_of_order
+from authzsite.console.sync.drift.stuck_reasons import cause, what_next
 from authzsite.console.sync.runs import RunProgress, Step, going, run_lines, steps_of
 from authzsite.console.sync.views import troubled
 from catalog.queries import nodes
-from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.sync.actions import foreign_orders, operations
 from policies.sync.differences import items
@@ -88,8 +87,9 @@ class BackendAccess:
 
     @cached_property
     def behind(self) -> BackendState:
-        keys = [self.row.pk]
-        return BackendState(self.row, waiting_for(keys).get(keys[0], 0), stuck_in(keys).get(keys[0], 0))
+        key = self.row.pk
+        waiting, stuck, left = waiting_for([key]), stuck_in([key]), left_in([self.row])
+        return BackendState(self.row, waiting.get(key, 0), stuck.get(key, 0), left=left.get(key, 0))
 
     @cached_property
     def latest(self) -> SyncRun | None:
@@ -233,7 +233,7 @@ def _note(backend_access: BackendAccess) -> Note | None:
         text = _("It may be a mistake, so it waits until someone has reviewed it.")
         return Note("warn", _("Held: the plan revokes something from %(losing)s.") % {"losing": losing}, text)
     if row.error:
-        text = NEXT.get(row.error_kind, _("Decisions are kept and applied when it works again."))
+        text = what_next(row.error_kind, _("Decisions are kept and applied when it works again."))
         answer = _("%(system)s answered: %(error)s") % {
             "system": row.get_kind_display(),
             "error": row.error[:300],
@@ -355,14 +355,10 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
     about = foreign_orders.findings_of(orders)
     for order in orders:
         at = about.get(order.pk)
-        url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""
-        named = {"right": order.right, "holder": order.holder, "place": ".".join(order.path) or row.place}
-        what = (
-            _("Adopting %(right)s of %(holder)s on %(place)s") % named
-            if order.replaced
-            else _("Revoking %(right)s of %(holder)s on %(place)s") % named
+        url = reverse("console:sync_stuck", args=[at]) if at else ""
+        stuck.append(
+            Stuck(spoken_of_order(order), _since(order.tried_at), cause(order, row, whole=whole), url)
         )
-        stuck.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
     return [*stuck, *_parked(row, whole=whole)]
 
 
@@ -381,7 +377,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
             " ".join(
                 [
                     _("%(system)s cannot be synced. %(next)s")
-                    % {"system": system, "next": NEXT.get(item["error_kind"], "")},
+                    % {"system": system, "next": what_next(item["error_kind"])},
                     _("%(system)s answered: %(error)s") % {"system": system, "error": item["error"]}
                     if whole
                     else "",

@@ -31,7 +31,7 @@ RIGHTS = {
 }
 """The backend's rights in our words, the plainest first."""
 OPTION = " WITH GRANT OPTION"
-RESTORED, STUCK, MOVING = "restored", "stuck", "moving"
+RESTORED, STUCK, MOVING, LEFT = "restored", "stuck", "moving", "left"
 """What a backend is at, besides the states of its row."""
 
 
@@ -40,12 +40,14 @@ class BackendState:
     """The backend of one catalog, how many entries wait for it, and how many items are stuck.
 
     Of one object it counts what differs on it or in it: `differs` is None where the whole backend is meant.
+    `left`: how many of what differs somebody left as it is, for now.
     """
 
     row: Backend
     waiting: int
     stuck: int = 0
     differs: int | None = None
+    left: int = 0
 
     @property
     def system(self) -> str:
@@ -57,8 +59,15 @@ class BackendState:
         if self.waiting:
             return False
         if self.row.state == Backend.State.BEHIND and self.row.policy == Backend.Policy.REPAIR:
-            return self.differs is not None and self.differs <= self.stuck
+            return self._differs <= self.stuck + self.left
         return self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
+
+    @property
+    def _differs(self) -> int:
+        """How many rights and memberships differ."""
+        if self.differs is not None:
+            return self.differs
+        return sum(int(self.row.counts.get(name, 0)) for name in ("missing", "extra"))
 
     @property
     def whole(self) -> bool:
@@ -71,13 +80,15 @@ class BackendState:
 
     @property
     def code(self) -> str:
-        """What its state is called in code: that of its row, or one of RESTORED, STUCK and MOVING."""
+        """What its state is called in code: that of its row, or one of RESTORED, STUCK, MOVING and LEFT."""
         if self.row.restored and self.row.state != Backend.State.PAUSED:
             return RESTORED
         if self.row.state not in (Backend.State.IN_SYNC, Backend.State.BEHIND):
             return self.row.state
         if self.stuck or self.waiting:
             return STUCK if self.stuck else MOVING
+        if self.left and self._differs <= self.left:
+            return LEFT
         return Backend.State.IN_SYNC if self.differs == 0 else self.row.state
 
     def state(self) -> State:
@@ -95,6 +106,8 @@ class BackendState:
 
     def _note(self) -> str:
         stuck = [gettext("%(stuck)s stuck") % {"stuck": words.number(self.stuck)}] if self.stuck else []
+        if self.code == LEFT:
+            return words.count(self.left, "right")
         if self.differs is not None:
             left = self.differs - self.stuck
             differ = ngettext("%(left)s differs", "%(left)s differ", left) % {"left": words.number(left)}
@@ -119,6 +132,7 @@ _WORDS = {
     RESTORED: ("paused", gettext_lazy("Changes nothing")),
     STUCK: ("failed", gettext_lazy("Needs attention")),
     MOVING: ("behind", gettext_lazy("Catching up")),
+    LEFT: ("paused", gettext_lazy("Left as it is")),
 }
 
 
@@ -137,7 +151,8 @@ def behind(node: Node, whose: frozenset[str] | None = None) -> BackendState | No
     orders = [order for order in items.stuck_orders([row.pk]) if order.securable_id == node.id]
     orders = [order for order in orders if whose is None or order.holder in whose]
     stuck = sum(differ.is_stuck for differ in differs) + len(orders)
-    return BackendState(row, waiting, stuck, len(differs) + len(orders))
+    left = sum(differ.is_left for differ in differs)
+    return BackendState(row, waiting, stuck, len(differs) + len(orders), left)
 
 
 def whose(place: ObjectAccess) -> frozenset[str] | None:
@@ -162,6 +177,18 @@ def stuck_in(backends: Collection[int]) -> dict[int, int]:
     for backend in parked.values_list("backend", flat=True).distinct():
         counts[backend] = counts.get(backend, 0) + 1
     return counts
+
+
+def left_in(rows: Collection[Backend]) -> dict[int, int]:
+    """How many rights and memberships somebody left as they are, by backend.
+
+    One query, and none where everything is in sync.
+    """
+    backends = [row.pk for row in rows if row.state == Backend.State.BEHIND]
+    if not backends:
+        return {}
+    left = BackendFinding.objects.filter(items.left(), backend__in=backends, kind__in=("missing", "extra"))
+    return dict(left.order_by().values_list("backend").annotate(Count("pk")))
 
 
 def to_look_at() -> Q:

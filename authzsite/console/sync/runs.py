@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop as noop
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, State
 from authzsite.console.sync.backend_state import right_word
-from lakewarden.backends.errors import NEXT
+from authzsite.console.sync.drift.stuck_reasons import what_next
 from policies.models import Backend, SyncItem, SyncRun
 from policies.sync.runs.progress import KEPT_RIGHTS
 
@@ -170,7 +170,7 @@ def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
     note = ""
     if item.error:
         note = _("%(system)s answered: %(error)s") % {"system": row.get_kind_display(), "error": item.error}
-        note = f"{note} {NEXT.get(item.error_kind, '')}"
+        note = f"{note} {what_next(item.error_kind)}"
     failed = item.state == SyncItem.State.FAILED
     retry = reverse("console:sync_retry", args=[item.run_id, item.pk]) if failed and may_retry else ""
     return Step(State(kind, _(word)), _step_words(item), note.strip(), item.removes > 0, retry)

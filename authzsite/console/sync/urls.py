@@ -30,6 +30,7 @@ urlpatterns = [
         name="sync_together",
     ),
     path("sync/findings/<number:id>/stuck", stuck.stuck_item, name="sync_stuck"),
+    path("sync/findings/<number:id>/leave", stuck.LeaveView.as_view(), name="sync_leave"),
     path(
         "sync/findings/<number:id>/<slug:code>", foreign_grants.ForeignGrantView.as_view(), name="sync_deed"
     ),

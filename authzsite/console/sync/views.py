@@ -21,7 +21,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess
-from authzsite.console.sync.backend_state import BackendState, stuck_in, waiting_for
+from authzsite.console.sync.backend_state import BackendState, left_in, stuck_in, waiting_for
 from authzsite.console.sync.drift.decisions import decided
 from authzsite.console.sync.drift.differences import board
 from catalog.models import Placement
@@ -232,11 +232,11 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
     seen = [row for row in backends if row.catalog_id in places]
     seen = [row for row in seen if _may_see(asker, by_realm, places[row.catalog_id])]
     numbers = [row.pk for row in seen]
-    waiting, stuck = waiting_for(numbers), stuck_in(numbers)
+    waiting, stuck, left = waiting_for(numbers), stuck_in(numbers), left_in(seen)
     mine = operations.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
     lines = [
         line(
-            BackendState(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
+            BackendState(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0), left=left.get(row.pk, 0)),
             f"{row.get_kind_display()} {places[row.catalog_id].name}",
             _page_of(row),
             whole=row.catalog_id in mine,

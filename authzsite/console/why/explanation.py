@@ -232,7 +232,7 @@ class Words:
         since = self.since.get(rule.opened)
         when = _("since %(since)s") % {"since": words.day(since, within=True)} if since else ""
         ends = terms.from_seconds(rule.valid_until)
-        until = _("until %(ends)s") % {"ends": words.moment(ends)} if ends else ""
+        until = _("until %(ends)s") % {"ends": words.moment(ends, within=True)} if ends else ""
         note = " · ".join(filter(None, (when, until)))
         yield Moment(
             f"{holder} {self._gives(rule, type_, name, direct=holder == self.person.label)}", note, "now"

@@ -198,6 +198,8 @@ def hindrance(about: Foreign, code: str, by: Actor) -> str:
         return "" if open_ else gettext("Nothing is planned for it any more.")
     if code == "reopen":
         return ""
+    if code == "accept" and _are_stuck(open_.values()):
+        return ""
     if open_:
         return gettext("Its removal is already decided. Give that up first to decide anew.")
     if code == "accept":
@@ -343,7 +345,10 @@ def revoke(finding: int, *, by: Actor, reason: str = "") -> Foreign:
 
 
 def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
-    """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
+    """Leave a foreign grant knowingly, until a date; what was decided about it and is stuck is dropped.
+
+    Raises Refused, Invalid, Conflict, NotFound.
+    """
     about = foreign(finding)
     if not reason.strip():
         raise Invalid(gettext("Give a reason for leaving it; the next reader will ask."))
@@ -351,6 +356,8 @@ def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
         raise Invalid(gettext("The date is in the past."))
     with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = grants.authority_to_grant(about.node, by)
+        if _are_stuck(ordered(about.rows).values()):
+            _drop(current, about, authority)
         _undecided(about)
         _mark(about, accepted_until=until, accepted_reason=reason.strip(), accepted_by=by.decides_as)
         _say(current, FOREIGN_ACCEPTED, about, authority, until=until.date().isoformat())
@@ -388,16 +395,22 @@ def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
     about = foreign(finding)
     with change(FOREIGN_DROPPED, realm=realm_of(about.node), by=by, reason=reason) as current:
         about = foreign(finding)
-        authority = grants.authority_to_grant(about.node, by)
-        orders = _orders(about)
-        ForeignOrder.objects.filter(pk__in=[order.pk for order in orders]).update(
-            done=current.at, dropped=True
-        )
-        _say(current, FOREIGN_DROPPED, about, authority)
-        if about.holder is not None:
-            _end_grants(current, about.node, about.holder, _given_by(orders), authority)
-        outbox.ask(about.backend, current.revision)
+        _drop(current, about, grants.authority_to_grant(about.node, by))
     return about
+
+
+def _drop(current: ChangeInProgress, about: Foreign, authority: Authority) -> None:
+    orders = _orders(about)
+    ForeignOrder.objects.filter(pk__in=[order.pk for order in orders]).update(done=current.at, dropped=True)
+    _say(current, FOREIGN_DROPPED, about, authority)
+    if about.holder is not None:
+        _end_grants(current, about.node, about.holder, _given_by(orders), authority)
+    outbox.ask(about.backend, current.revision)
+
+
+def _are_stuck(orders: Collection[ForeignOrder]) -> bool:
+    """Whether what was decided about it waits for somebody, as the backend refuses it."""
+    return any(order.is_stuck for order in orders)
 
 
 def _end_grants(

@@ -17,6 +17,7 @@ from policies.errors import Conflict, Invalid, NotFound
 from policies.events import (
     BACKEND_AGREED,
     BACKEND_CONFIRMED,
+    BACKEND_LEFT,
     BACKEND_PAUSED,
     BACKEND_POLICY,
     BACKEND_RATE,
@@ -175,6 +176,39 @@ def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
         outbox.ask(row, current.revision)
         current.say(make_event(BACKEND_RETRIED, catalog), by=authority)
     return parked_finding
+
+
+def leave(finding: int, until: datetime, *, by: Actor, reason: str) -> BackendFinding:
+    """Leave a right or membership that was refused as it is in the backend, until a date.
+
+    What was decided stands; until then it is neither tried nor waits for anybody.  Raises Refused, Invalid,
+    NotFound.
+    """
+    refused_finding = _tried(finding)
+    row, catalog = refused_finding.backend, _catalog(refused_finding.backend)
+    if not reason.strip():
+        raise Invalid(gettext("Give a reason for leaving it; the next reader will ask."))
+    if until <= timezone.now():
+        raise Invalid(gettext("The date is in the past."))
+    with change(BACKEND_LEFT, realm=realm_of(catalog), by=by, reason=reason) as current:
+        authority = authority_to_operate(by, catalog)
+        refused_finding = _tried(finding)
+        refused_finding.accepted_until, refused_finding.accepted_by = until, by.decides_as
+        refused_finding.accepted_reason = reason.strip()
+        refused_finding.save(update_fields=["accepted_until", "accepted_by", "accepted_reason"])
+        outbox.ask(row, current.revision)
+        about = " ".join(filter(None, (refused_finding.what, refused_finding.place)))
+        values = {"what": about, "backend": str(row), "until": until.date().isoformat()}
+        current.say(make_event(BACKEND_LEFT, catalog, **values), by=authority)
+    return refused_finding
+
+
+def _tried(finding: int) -> BackendFinding:
+    """A right or membership that was tried in vain.  Raises NotFound."""
+    tried = BackendFinding.objects.filter(pk=finding, kind__in=("missing", "extra"), attempts__gt=0)
+    if (row := tried.select_related("backend__realm").first()) is None:
+        raise NotFound(gettext("It no longer exists."))
+    return row
 
 
 def something_failed(row: Backend) -> bool:

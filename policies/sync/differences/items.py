@@ -2,7 +2,8 @@
 
 An item that fails several times for a reason that lasts is stuck: it waits for somebody, and stops nothing
 that does not wait for it.  What is stuck is left out of later plans for an hour, or until somebody has it
-tried again; what takes rights away is tried again whenever something is delivered.
+tried again; what takes rights away is tried again whenever something is delivered.  What somebody decided to
+leave as it is, until a date, is not tried at all until then, and waits for nobody.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q
+from django.utils import timezone
 
 from lakewarden.backends import base
 from lakewarden.backends.base import Desired, Foreign, Observation, Outcome, Plan, Right, Step
@@ -81,9 +84,15 @@ class Known:
 
     def rests(self, item: Tried | None) -> bool:
         """Whether an item is left alone for now."""
+        if self.is_left(item):
+            return True
         if item is None or not item.is_stuck:
             return False
         return item.tried_at is not None and self.now - item.tried_at < TRIED_AGAIN
+
+    def is_left(self, item: Tried | None) -> bool:
+        """Whether somebody said that it stays as it is; then not even a removal is tried."""
+        return item is not None and item.is_left
 
 
 def parted(steps: Iterable[Step], known: Known, *, patient: bool = False) -> tuple[list[Step], list[Outcome]]:
@@ -111,12 +120,12 @@ def parted(steps: Iterable[Step], known: Known, *, patient: bool = False) -> tup
 
 def _split(step: Step, known: Known, *, patient: bool) -> tuple[Step | None, Step | None]:
     """What of a step is to be tried, and what of it is stuck."""
-    if step.removes and not patient:
-        return step, None
     if step.kind == "take_foreign":
-        return (None, step) if known.rests(known.orders.get(order_of(step))) else (step, None)
+        rests = patient and known.rests(known.orders.get(order_of(step)))
+        return (None, step) if rests else (step, None)
+    rests_of = known.rests if patient or not step.removes else known.is_left
     keys = list(keys_of(step))
-    resting = [known.rests(known.items.get(key)) for key in keys]
+    resting = [rests_of(known.items.get(key)) for key in keys]
     if not any(resting):
         return step, None
     if all(resting) or not step.rights:
@@ -227,18 +236,31 @@ def _open(backend: Backend) -> Iterable[ForeignOrder]:
 
 
 def try_again(backend: Backend, *, findings: Q | None = None, orders: Q | None = None) -> int:
-    """Have what failed tried at the next delivery, all of it or what is named; answers of how many items."""
+    """Have what failed tried at the next delivery, all of it or what is named; answers of how many items.
+
+    What is left as it is for now is tried only where it is named; then it is left no longer.
+    """
     every = findings is None and orders is None
     again = {"attempts": 0, "tried_at": None}
     failed = BackendFinding.objects.filter(backend=backend, attempts__gt=0)
     ordered = ForeignOrder.objects.filter(backend=backend, done__isnull=True, attempts__gt=0)
-    many = failed.filter(findings or Q()).update(**again) if every or findings else 0
+    many = failed.filter(findings).update(**again, **NOT_LEFT) if findings else 0
+    many += failed.exclude(left()).update(**again) if every else 0
     return many + (ordered.filter(orders or Q()).update(**again) if every or orders else 0)
+
+
+NOT_LEFT: dict[str, Any] = {"accepted_until": None, "accepted_reason": "", "accepted_by": None}
+
+
+def left() -> Q:
+    """Findings that somebody decided to leave as they are, for now."""
+    return Q(accepted_until__gt=timezone.now())
 
 
 def stuck_findings(backends: Collection[int]) -> list[BackendFinding]:
     """The rights and memberships that wait for somebody.  One query."""
     rows = BackendFinding.objects.filter(STUCK, backend__in=backends, kind__in=("missing", "extra"))
+    rows = rows.exclude(left())
     return list(rows.order_by("tried_at", "pk"))
 
 

@@ -234,7 +234,7 @@ def test_what_is_parked_is_told_with_what_to_do_and_tried_again(looked: Backend,
     marek = signed_in("marek")
     page = text(marek.get(f"/sync/{looked.pk}"))
     assert "permission denied for table orders" in page
-    assert "Mend the connection or the rights of its account, then retry." in page
+    assert "Fix the connection or the rights of its account, then try again." in page
     assert "refuses changes and needs attention" in text(signed_in("olivia").get("/"))
     marek.post(f"/sync/{looked.pk}/retry")
     assert not OutboxEntry.objects.filter(parked=True).exists()

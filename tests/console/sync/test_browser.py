@@ -13,6 +13,7 @@ from policies.sync import worker
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.screens import LOOKS, faults_of
 from tests.console.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
+from tests.console.test_walks import tab_to
 from tests.factories import an_account
 from tests.sync.conftest import Source, make_governed
 
@@ -77,6 +78,49 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     page.get_by_role("searchbox").first.press("Enter")
     page.get_by_role("link", name="orders", exact=True).click()
     page.get_by_role("main").get_by_text("Ana Analyst").first.wait_for()
+
+
+def by_our_roles(source: Source, name: str, table: str) -> bool:
+    """Whether roles of ours give it, as the database's own catalog has it."""
+    [(can_read,)] = source.run(
+        f"SELECT coalesce(bool_or(has_table_privilege(r.oid, 'sales.{table}', 'SELECT')), false)"
+        " FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
+        f" WHERE m.member = '{name}'::regrole AND r.rolname LIKE 'lw%'"
+    )
+    return bool(can_read)
+
+
+def granted_by_hand(source: Source, name: str) -> int:
+    """On how many tables somebody has reading without a role."""
+    [(many,)] = source.run(
+        "SELECT count(*) FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a"
+        f" WHERE a.grantee = '{name}'::regrole AND a.privilege_type = 'SELECT'"
+    )
+    return int(many)
+
+
+def test_several_grants_made_by_hand_are_adopted_together_by_keyboard(
+    visit: Visit,  # noqa: F811
+    source: Source,
+) -> None:
+    source.run("GRANT USAGE ON SCHEMA sales TO ana; GRANT SELECT ON sales.orders, sales.customers TO ana")
+    tasks.look(Backend.objects.get().pk)
+    page = visit("olivia")
+    page.goto("/sync?s=foreign&q=ana&by=holder")
+    for table in ("sales.customers", "sales.orders"):
+        tab_to(page, page.get_by_label(f"Choose: ana may read {table}"))
+        page.keyboard.press("Space")
+    tab_to(page, page.get_by_role("button", name="Adopt chosen"))
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="Adopt 2 grants of 1 holder?").wait_for()
+    tab_to(page, page.get_by_role("button", name="Adopt 2 grants"))
+    page.keyboard.press("Enter")
+    page.get_by_text("2 grants adopted").first.wait_for()
+    tasks.deliver(Backend.objects.get().pk)
+    assert source.reads("ana")
+    assert by_our_roles(source, "ana", "orders") and by_our_roles(source, "ana", "customers")
+    assert granted_by_hand(source, "ana") == 0
+    assert on_the_board(page, "ana").count() == 0
 
 
 @pytest.mark.slow

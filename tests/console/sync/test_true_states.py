@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -17,6 +18,7 @@ from django.utils import timezone
 
 from accounts import people
 from authzsite.console.reviews.rows import effect
+from lakewarden.backends.base import Right, Step
 from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, ReviewRow, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence
@@ -24,6 +26,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.actions import foreign_rights, operations
+from policies.sync.differences import items
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, rewritten, the
 from tests.sync.conftest import Source, discover_now
 
@@ -229,6 +232,123 @@ def test_a_right_that_cannot_be_given_stands_alone(shop: Backend, source: Source
     assert given_out_there(source, "ana", "ledger")
     assert told(on_the_object(olivia, "ana", "ledger")) == "applied"
     assert "Try all again" not in marek.get(f"/sync/{shop.pk}").content.decode()
+
+
+def ways_out(client: Client, finding: int) -> str:
+    return client.get(f"/sync/findings/{finding}/stuck").content.decode()
+
+
+def test_what_is_stuck_names_itself_its_cause_and_three_ways_out(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    stuck, marek = BackendFinding.objects.get(kind="missing").pk, signed_in("marek")
+    page = ways_out(marek, stuck)
+    assert "Ana may read on sales.ledger: missing there" in plain(page)
+    assert "tomas" in plain(page)
+    for way in ("Try again", "Drop the decision", "Leave it as it was"):
+        assert re.search(rf"<h3 [^>]*>{way}</h3>", page)
+    # who may grant there and does not operate the sync is led into no refusal
+    olivia = ways_out(signed_in("olivia"), stuck)
+    assert f"/sync/findings/{stuck}/leave" not in olivia
+    assert signed_in("olivia").get(f"/sync/findings/{stuck}/leave").status_code == 403
+    assert "/revoke?who=user" in olivia
+
+
+def test_dropping_what_is_stuck_leaves_nothing_that_differs(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    stuck, olivia = BackendFinding.objects.get(kind="missing").pk, signed_in("olivia")
+    [address] = re.findall(r'href="(/objects/\d+/revoke[^"]*)"', ways_out(olivia, stuck))
+    assert olivia.post(unescape(address), {"reason": "not needed"}).status_code == 302
+    delivered()
+    assert not BackendFinding.objects.filter(kind="missing").exists()
+    assert Backend.objects.get().state == "in_sync"
+    assert not given_out_there(source, "ana", "ledger")
+
+
+def test_what_is_left_as_it_was_is_not_tried_until_its_date(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    people.make_account("marek")
+    stuck, marek = BackendFinding.objects.get(kind="missing"), signed_in("marek")
+    address = f"/sync/findings/{stuck.pk}/leave"
+    assert marek.post(address, {"until": timezone.localdate().isoformat()}).status_code == 422  # no reason
+    values = {"until": timezone.localdate().isoformat(), "reason": "Tomas is away"}
+    assert marek.post(address, values).status_code == 302
+    source.run("GRANT tomas TO keeper")
+    delivered(2)
+    operations.retry(shop, by=acting("marek"))  # all again, but for what is left
+    other = give("ana", "orders")
+    delivered()
+    assert not given_out_there(source, "ana", "ledger")
+    assert told(in_history(marek, other)) == "applied"
+    assert "Left as it is" in on_the_object(signed_in("olivia"), "ana", "ledger")
+    board = plain(marek.get(f"/sync/{shop.pk}").content.decode())
+    assert "Left as it is 1 right" in board
+    assert "Needs attention" not in board
+    assert not Notice.objects.filter(kind="sync.parked", done__isnull=True).exists()
+    assert "Tomas is away" in plain(ways_out(marek, stuck.pk))
+    # after its date it is tried again by itself
+    BackendFinding.objects.update(accepted_until=timezone.now())
+    BackendFinding.objects.update(tried_at=timezone.now() - items.TRIED_AGAIN)
+    worker.now(Backend.objects.get())
+    assert given_out_there(source, "ana", "ledger")
+    assert Backend.objects.get().state == "in_sync"
+
+
+def test_trying_again_what_is_left_ends_that(shop: Backend, source: Source, signed_in: Enter) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    stuck = BackendFinding.objects.get(kind="missing")
+    operations.leave(stuck.pk, timezone.now() + timedelta(days=9), by=acting("marek"), reason="later")
+    source.run("GRANT tomas TO keeper")
+    assert signed_in("marek").post(f"/sync/findings/{stuck.pk}/stuck").status_code == 302
+    delivered()
+    assert given_out_there(source, "ana", "ledger")
+
+
+def test_not_even_a_removal_that_is_left_is_tried() -> None:
+    left = BackendFinding(
+        kind="extra", place="sales.ledger", holder="role:1", what="SELECT", attempts=3, error_kind="rejected"
+    )
+    step = Step("take", role="role:1", rights=(Right("table", ("sales", "ledger"), "SELECT"),), revokes=True)
+    before = items.Known({items.key_of(left): left}, {}, timezone.now())
+    assert items.parted([step], before)[0] == [step]
+    left.accepted_until = timezone.now() + timedelta(days=1)
+    go, kept = items.parted([step], before)
+    assert (go, [outcome.step for outcome in kept]) == ([], [step])
+
+
+def test_a_stuck_adoption_can_be_accepted_as_it_was_at_once(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    finding = BackendFinding.objects.get(kind="foreign", holder="mia", what="SELECT").pk
+    foreign_rights.adopt(finding, by=acting("olivia"))
+    barred(source)
+    delivered(STUCK_AFTER)
+    olivia = signed_in("olivia")
+    page = ways_out(olivia, finding)
+    assert "Adopting SELECT of mia on sales.orders" in plain(page)
+    for code in ("retry", "drop", "accept"):
+        assert f"/sync/findings/{finding}/{code}" in page
+    values = {"until": timezone.localdate().isoformat(), "reason": "Tomas is away"}
+    assert olivia.post(f"/sync/findings/{finding}/accept", values).status_code == 302
+    delivered()
+    assert ForeignOrder.objects.get().dropped
+    assert BackendFinding.objects.get(pk=finding).is_left
+    assert Backend.objects.get().state == "in_sync"
+    assert not given_out_there(source, "mia", "orders")
+    assert source.run("SELECT has_table_privilege('mia', 'sales.orders', 'SELECT')") == [(True,)]
 
 
 def test_who_answers_is_told_of_what_is_stuck_and_no_longer_when_it_is_dropped(

@@ -138,10 +138,10 @@ def by_day(
         low = max(round(DAY_HIGH * bad / most, 1), 2.0) if bad else 0.0
         row = words.day(day), words.number(many), DAY_HIGH - low, low, words.number(bad) if bad else ""
         drawn.append(DayBar(at * DAY_WIDE + 1, DAY_HIGH - height, height, *row))
-    text = gettext("%(whole)s in %(numbers)s, most on %(busiest)s") % {
+    text = gettext("%(whole)s in %(numbers)s, most %(busiest)s") % {
         "whole": words.number(whole),
         "numbers": words.count(len(numbers), "day"),
-        "busiest": words.day(busiest),
+        "busiest": words.on_day(busiest),
     }
     ends = words.day(numbers[0][0]), words.day(numbers[-1][0])
     if sum(wrong):

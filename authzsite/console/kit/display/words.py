@@ -49,6 +49,12 @@ def on(when: datetime) -> str:
     return text if is_today(when) else pgettext("a day", "on %(day)s") % {"day": text}
 
 
+def on_day(when: datetime) -> str:
+    """A day within a sentence: today; on Fri 27 Nov."""
+    text = day(when, within=True)
+    return text if is_today(when) else pgettext("a day", "on %(day)s") % {"day": text}
+
+
 def is_today(when: datetime) -> bool:
     return timezone.localtime(when).date() == timezone.localtime().date()
 

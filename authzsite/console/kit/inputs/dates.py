@@ -132,11 +132,11 @@ class When:
         labels = {"friday": _("until Friday"), "month": _("for 30 days"), "never": _("without end")}
         if self.until in labels:
             return labels[self.until]
-        return _("until %(end)s") % {"end": words.moment(self.end)} if self.end else ""
+        return _("until %(end)s") % {"end": words.moment(self.end, within=True)} if self.end else ""
 
     def words(self) -> str:
         """from Mon 30 Nov, 09:00 until Friday"""
-        begins = _("from %(begin)s") % {"begin": words.moment(self.begin)} if self.begin else ""
+        begins = _("from %(begin)s") % {"begin": words.moment(self.begin, within=True)} if self.begin else ""
         return f"{begins} {self.end_words()}".strip()
 
     def said(self) -> str:

@@ -111,9 +111,10 @@ def board(
     if query.by in ("holder", "object"):
         lines = [replace(line, group=getattr(line, query.by) or _("Not about one object")) for line in lines]
     sheet = f"{csv}{query.url()}" if csv and query.narrows else csv
-    pager = shown.pager(
-        words.count(len(lines), "difference"), lambda after: query.url(**{"from": after}), sheet
-    )
+    many = words.count(len(shown.rows), "difference")
+    if len(lines) < len(shown.rows):  # the rights of one grant are one row, and the filters count each
+        many = _("%(many)s in %(rows)s") % {"many": many, "rows": words.count(len(lines), "row")}
+    pager = shown.pager(many, lambda after: query.url(**{"from": after}), sheet)
     return Board(query, tuple(lines), query.toggles(rows), pager if lines else None)
 
 
@@ -125,7 +126,11 @@ def _lines(
     places = nodes(keys | set(roles_of(shown))) if shown else {}
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
     for row in shown:
-        alone = row.what if row.kind in ("bypass", "unknown") or not row.type or row.is_stuck else ""
+        alone = (
+            row.what
+            if row.kind in ("bypass", "unknown") or not row.type or row.is_stuck or row.is_left
+            else ""
+        )
         key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
         folds.setdefault(key, []).append(row)
     foreign = [
@@ -213,6 +218,15 @@ def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
     return str(sentence) % {"holder": _holder(row, places), "verb": verb, "place": place}
 
 
+def spoken_of_order(order: ForeignOrder) -> str:
+    """Adopting SELECT of mia on sales.orders"""
+    place = ".".join(order.path) or order.backend.place
+    named = {"right": order.right, "holder": order.holder, "place": place}
+    if order.replaced:
+        return _("Adopting %(right)s of %(holder)s on %(place)s") % named
+    return _("Revoking %(right)s of %(holder)s on %(place)s") % named
+
+
 def _row(
     rows: Sequence[BackendFinding],
     places: Mapping[int, Node],
@@ -249,7 +263,7 @@ def _offered(
 ) -> Iterator[Action]:
     if may and row.kind == "foreign":
         yield from _acts(row, locked) if order is None else _ways_out(row, order)
-    if row.is_stuck:
+    if row.is_stuck or (order is not None and order.is_stuck) or (row.is_left and row.kind != "foreign"):
         url = reverse("console:sync_stuck", args=[row.pk])
         yield Action(
             _("What to do"),
@@ -326,7 +340,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
 
 
 def _is_accepted(row: BackendFinding) -> bool:
-    return row.accepted_until is not None and row.accepted_until > timezone.now()
+    return row.is_left
 
 
 def _accepted(row: BackendFinding) -> State | None:
@@ -335,7 +349,7 @@ def _accepted(row: BackendFinding) -> State | None:
     return State(
         "paused",
         _("Accepted"),
-        _("until %(accepted_until)s") % {"accepted_until": words.moment(row.accepted_until)},
+        _("until %(accepted_until)s") % {"accepted_until": words.moment(row.accepted_until, within=True)},
     )
 
 

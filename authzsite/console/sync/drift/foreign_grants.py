@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -128,6 +128,7 @@ def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
             _("keeps %(about)s on %(about2)s") % {"about": rights_words(about), "about2": place_of(about)},
             _("Nothing changes in the backend. After the date it waits for a decision again."),
         ),
+        *_ended_with(about),
     )
 
 
@@ -159,14 +160,19 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         "giver": giver,
         "system": system,
     }
-    lines = [DiffLine("same", name, keeps, _("It is foreign again and waits for a decision."))]
+    line = DiffLine("same", name, keeps, _("It is foreign again and waits for a decision."))
+    return (line, *_ended_with(about))
+
+
+def _ended_with(about: Foreign) -> Iterator[DiffLine]:
+    """What its adoption gave here, which ends when that is given up."""
+    name = about.first.holder
     for grant in foreign_rights.adopted_with(about):
         place = node(grant.securable_id) if grant.securable_id else None
         if place is not None:
             right = terms.lower(terms.right(grant.privilege, place.type, place.kind))
             text = _("is no longer granted %(told)s on %(name)s here") % {"told": right, "name": place.name}
-            lines.append(DiffLine("lose", name, text, _("It came with the adoption.")))
-    return tuple(lines)
+            yield DiffLine("lose", name, text, _("It came with the adoption."))
 
 
 DEEDS = {

@@ -19,6 +19,18 @@ _KINDS = {
     "gone": gettext_lazy("Its object is gone."),
     "transient": gettext_lazy("{system} was busy or could not be reached."),
 }
+_NEXT = {
+    "transient": gettext_lazy("It is tried again by itself, each time later."),
+    "gone": gettext_lazy("The object or the account is gone; the backend is read again by itself."),
+    "rejected": gettext_lazy("Change what was decided or what prevents it, then try again."),
+    "misconfigured": gettext_lazy("Fix the connection or the rights of its account, then try again."),
+}
+"""What to do next, by the kind of error."""
+
+
+def what_next(kind: str, otherwise: str = "") -> str:
+    """What to do about an error of that kind."""
+    return str(_NEXT.get(kind, otherwise))
 
 
 def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
@@ -33,7 +45,7 @@ def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
 
 def _plainly(row: Tried, system: str) -> str:
     if match := _ACT_AS.search(row.error):
-        return _("Lakewarden's account in %(system)s may not act as %(found)s, who granted this right.") % {
+        return _("Lakewarden's account in %(system)s may not act as %(found)s, which this needs.") % {
             "system": system,
             "found": match["who"],
         }
