@@ -5,6 +5,8 @@ For whoever looks at rooms as they are when people work in them: pictures, acces
 
 from __future__ import annotations
 
+from django.utils import timezone
+
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
@@ -12,7 +14,8 @@ from policies.analytics.pipelines import control, running
 from policies.authority import OPERATOR
 from policies.emergency import access as emergency_access
 from policies.emergency.access import EmergencyRequest
-from policies.models import Grant
+from policies.models import Backend, Grant
+from policies.models.sync import STUCK_AFTER
 from policies.reviews import completion, management
 from policies.separation.sides import Side
 from policies.services import accounts, duties, entities, grants, separation
@@ -40,6 +43,7 @@ def furnish(root: Node) -> dict[str, int]:
         an_account(name, display_name=display, password=PASSWORD)
     refunds = the("table", "shop.sales.refunds")
     grants.add(GrantRequest(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    given = grants.revision_now()
     payers = a_role(root, "payers", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
     service = accounts.make_service("nightly-load", a_person("olivia"), by=BY, authority=AUTHORITY)
     admit(root, "service:nightly-load")
@@ -55,6 +59,7 @@ def furnish(root: Node) -> dict[str, int]:
         "refunds": refunds.id,
         "role": the("role", "sales_read").id,
         "payers": payers.id,
+        "given": given,
         "analysts": ensure("group", "analysts").pk,
         "service": service.pk,
         **{name: a_person(name).pk for name in ("ana", "carl", "mia", "olivia")},
@@ -91,9 +96,34 @@ def mirrored(root: Node, source: Source) -> dict[str, int]:
         "backend": row.pk,
         "sync_run": row.runs.filter(applied__gt=0)[0].pk,
         "foreign": row.findings.filter(kind="foreign", place="sales.orders")[0].pk,
+        "stuck": _stuck(row),
         "lake_sales": sales.id,
         "lake_orders": the("table", "lake.sales.orders").id,
     }
+
+
+def _stuck(row: Backend) -> int:
+    """A right that PostgreSQL has refused again and again."""
+    now, table = timezone.now(), the("table", "lake.sales.orders")
+    error = 'permission denied to set role "keeper"'
+    finding = row.findings.create(
+        kind="missing",
+        what="SELECT",
+        type="table",
+        path=["sales", "orders"],
+        holder="role:0",
+        place="sales.orders",
+        securable_id=table.id,
+        concerns={str(table.id): ["SELECT_TABLE"]},
+        people=["mia"],
+        first_seen=now,
+        last_seen=now,
+        tried_at=now,
+        attempts=STUCK_AFTER,
+        error=error,
+        error_kind="misconfigured",
+    )
+    return int(finding.pk)
 
 
 def _herd() -> dict[str, int]:
@@ -175,6 +205,7 @@ ROOMS = (
     ("Review, on paper", "olivia", "/reviews/{review_over}/print"),
     ("Review, result", "olivia", "/reviews/{review_over}/result"),
     ("Review, new", "marek", "/reviews/new"),
+    ("Review, new, of nothing", "olivia", "/reviews/new?on={orders}"),
     ("Hints", "olivia", "/hints"),
     ("Hint, mend", "olivia", "/hints/{hint}/mend"),
     ("Hint, dismiss", "olivia", "/hints/{hint}/dismiss"),
@@ -189,12 +220,14 @@ ROOMS = (
     ("Object, past", "olivia", "/objects/{orders}/then?at=2099-01-01"),
     ("Object, changes", "olivia", "/objects/{orders}/then?at=2026-01-01&show=changes"),
     ("Object, columns", "olivia", "/objects/{orders}/columns"),
+    ("Object, uses", "olivia", "/objects/{orders}/uses"),
     ("Object, duties", "marek", "/objects/{sales}/duties"),
     ("Object, give a duty", "marek", "/objects/{sales}/duties/give?who=user:mia&duty=view_history"),
     ("Object, take a duty", "marek", "/objects/{sales}/duties/take?who=user:ana&duty=view_history"),
     ("Object, owner", "marek", "/objects/{orders}/owner?who=user:ana"),
     ("Grant", "olivia", "/objects/{orders}/grant?who=user:ana&who=group:analysts&may=MODIFY_TABLE"),
     ("Revoke", "olivia", "/objects/{refunds}/revoke?who=user:ana"),
+    ("Undo", "olivia", "/undo/{given}"),
     ("Many, grant", "olivia", "/objects/many?on={orders}&on={refunds}&who=user:ana"),
     ("Many, revoke", "olivia", "/objects/many?on={orders}&on={refunds}&do=revoke&who=user:ana"),
     ("People", "marek", "/people"),
@@ -303,6 +336,9 @@ ROOMS_OUT_THERE = (
     ("Sync, runs", "marek", "/sync/{backend}/runs"),
     ("Sync, a run", "marek", "/sync/runs/{sync_run}"),
     ("Sync, discovery", "marek", "/sync/{backend}/discover"),
+    ("Sync, a stuck right", "marek", "/sync/findings/{stuck}/stuck"),
+    ("Sync, a stuck right, as an owner", "olivia", "/sync/findings/{stuck}/stuck"),
+    ("Sync, left as it was", "marek", "/sync/findings/{stuck}/leave"),
     ("Sync, gone", "marek", "/sync/{backend}/vanished"),
     ("Sync, adopt", "marek", "/sync/findings/{foreign}/adopt"),
     ("Sync, accept", "olivia", "/sync/findings/{foreign}/accept"),

@@ -230,6 +230,14 @@ WALKS = (
         busy=True,
     ),
     Walk(
+        "History: undo a change of their own",
+        "olivia",
+        "/objects/{refunds}/history",
+        "link Undo > see loses read on refunds > button Undo change > see is undone",
+        lambda: not ask.ask(a_person("ana"), "read", the("table", "shop.sales.refunds")),
+        busy=True,
+    ),
+    Walk(
         "Search: find a table from any page",
         "olivia",
         "/help",
