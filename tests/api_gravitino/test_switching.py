@@ -12,6 +12,7 @@ from lakewarden.client.snapshot import SCHEMA, SCHEMA_OFF, Snapshot
 from lakewarden.law.objects import ObjectRef
 from tests.api_gravitino.test_rules import shop  # noqa: F401 - a fixture
 from tests.api_gravitino.world import ADMIN, OK, Lake, beside
+from tests.factories import rewritten
 
 OFF, ON = {"inUse": False}, {"inUse": True}
 
@@ -48,7 +49,7 @@ def test_a_realm_can_do_as_the_release_does(used: Lake) -> None:
     realm = realm_named(used.name)
     assert realm is not None
     assert asks(used, "Catalog.setCatalog", "catalog", "rel")["decision"] is False
-    beside(lambda: Realm.objects.filter(pk=realm.pk).update(settings={"switching": "release"}))
+    beside(lambda: rewritten(Realm.objects.filter(pk=realm.pk), settings={"switching": "release"}))
     assert asks(used, "Catalog.setCatalog", "catalog", "rel")["decision"] is True
     assert asks(used, "Catalog.setCatalog", "catalog", "rel", "bob")["decision"] is False
     assert used.send("PATCH", "/catalogs/rel", OFF, who="bob").status == 403

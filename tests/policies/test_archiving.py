@@ -35,7 +35,7 @@ from policies.record.replay import Replay
 from policies.record.verify import verify, with_events
 from policies.services import grants, objects
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import AUTHORITY, BY, acting, rewritten, the
 from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.policies.test_parquet import files_at_most
@@ -153,7 +153,7 @@ def test_retention_has_a_floor(shop: Node, days: int) -> None:
 
 def test_retention_below_the_floor_by_hand_moves_no_more(shop: Node) -> None:
     age(timedelta(days=-500))  # 230 days ago
-    Realm.objects.filter(pk=shop.realm_id).update(settings={retention.SETTING: 3})
+    rewritten(Realm.objects.filter(pk=shop.realm_id), settings={retention.SETTING: 3})
     assert removal.write(realm(shop), timezone.now()) is None
 
 
