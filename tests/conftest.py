@@ -226,7 +226,7 @@ def demo_shop() -> Iterator[Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _contexts_of_pages() -> Iterator[None]:
-    """A client keeps what the page was rendered with, not each of its hundred parts: a fifth of a page's time."""
+    """A client keeps what a page was rendered with, not each of its parts: a fifth of a page's time."""
     from django.test import client
 
     keep = client.store_rendered_templates
