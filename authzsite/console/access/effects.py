@@ -191,7 +191,9 @@ class Shown:
         values = {"verbs": words.listed(plain), "names": name}
         sentences = [gettext("%(verbs)s %(names)s") % values] if plain else []
         if "use" in granted and self.node.type in terms.CONTAINERS:
-            sentences.append(gettext("use %(type)s %(name)s") % {"type": self.node.type, "name": name})
+            sentences.append(
+                gettext("use %(type)s %(name)s") % {"type": terms.type_of(self.node.type), "name": name}
+            )
         sentences += [self._inside(action) for action in sorted(granted) if ":" in action]
         sentences += [
             gettext("%(action)s in %(name)s")
@@ -213,9 +215,12 @@ class Shown:
             [gettext("%(plain)s on %(name)s") % {"plain": words.listed(plain), "name": name}] if plain else []
         )
         if "use" in granted and self._container:
-            sentences.append(gettext("use of %(type)s %(name)s") % {"type": self.node.type, "name": name})
+            sentences.append(
+                gettext("use of %(type)s %(name)s") % {"type": terms.type_of(self.node.type), "name": name}
+            )
         sentences += [
-            gettext("%(act)s on every %(type)s in %(name)s") % {"act": act, "type": type_, "name": name}
+            gettext("%(act)s on every %(type)s in %(name)s")
+            % {"act": ACTS.get(act, act), "type": terms.type_of(type_), "name": name}
             for type_, act in map(_parted, sorted(granted))
             if type_
         ]
@@ -234,7 +239,11 @@ class Shown:
 
     def _inside(self, action: str) -> str:
         type_, _, act = action.partition(":")
-        return gettext("%(act)s every %(type)s in %(name)s") % {"act": act, "type": type_, "name": self.name}
+        return gettext("%(act)s every %(type)s in %(name)s") % {
+            "act": ACTS.get(act, act),
+            "type": terms.type_of(type_),
+            "name": self.name,
+        }
 
 
 def _parted(action: str) -> tuple[str, str]:

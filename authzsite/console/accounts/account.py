@@ -21,7 +21,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, Token, User
-from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm, closing
+from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
 from authzsite.console.accounts.views import admin_only, state_of
 from authzsite.console.history import timeline
 from authzsite.console.kit import step_up
@@ -33,7 +33,6 @@ from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.kit.replay import Proposal
 from catalog.nodes import nodes
 from policies.authority import Actor
 from policies.decisions import site_permissions
@@ -232,7 +231,6 @@ class DisableAccountView(AdminChangeView):
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
     not_saved = gettext_lazy("Not disabled.")
-    shows_all_uses = True
 
     def get_object(self) -> User:
         return _account(self.kwargs["id"])
@@ -243,9 +241,6 @@ class DisableAccountView(AdminChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=Diff(tuple(self.closing.lines())))
-
-    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
-        return closing(self.object.principal, self.asker)
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         authority, reason = site_permissions.of_admin(actor), form.cleaned_data["reason"]

@@ -57,13 +57,11 @@ class PrincipalForm(ConsoleForm):
         self.fields["who"].nobody = nobody
 
 
-def closing(principal: Principal | None, asker: Principal) -> Iterator[Proposal]:
-    """What disabling an account takes from whoever acts by it, in each realm that they are in.
+def closing(service: Principal, asker: Principal) -> Iterator[Proposal]:
+    """What disabling a service account takes from the jobs that ask by it, in each realm that it is in.
 
-    That their uses were looked at is recorded, realm by realm.
+    That its uses were looked at is recorded, realm by realm.
     """
-    if principal is None:
-        return
-    for root in realms_of(principal):
-        access_log.looked(asker, f"access of {principal.pseudonym}", root, via="console")
-        yield root, [CloseAccount(principal)]
+    for root in realms_of(service):
+        access_log.looked(asker, f"access of {service.pseudonym}", root, via="console")
+        yield root, [CloseAccount(service)]
