@@ -132,7 +132,7 @@ def run(seed: int, folder: Path) -> list[str]:
 def _lose_the_primary(site: Site, torture: Torture) -> None:
     from policies.sync.safeguards import restored
 
-    known = restored.identity()
+    identity = restored.identity()
     chance = random.Random(torture.chance.random())
     facts = list(world.FACTS)
     chance.shuffle(facts)
@@ -147,7 +147,7 @@ def _lose_the_primary(site: Site, torture: Torture) -> None:
     before = torture.figures.acknowledged
     begun = time.monotonic()
     site.fail_over()
-    torture.figures.broken += ["the standby passes for the primary"] * (_identity() == known)
+    torture.figures.broken += ["the standby passes for the primary"] * (_identity() == identity)
     _wait(lambda: torture.figures.acknowledged > before)
     print(f"changes were acknowledged again {time.monotonic() - begun:.1f} s after the primary died")
     for writer in writers:
@@ -176,10 +176,14 @@ def _only_reports(torture: Torture) -> None:
     held = lambda: Backend.objects.get().policy == Backend.Policy.REPORT  # noqa: E731
     _wait(held)
     readings = _answered(torture.callers[0].facts)
-    wrong = [fact for fact, known in torture.ledger.facts.items() if known not in (None, readings[fact])]
+    wrong = [
+        fact
+        for fact, was in torture.ledger.facts.items()
+        if was not in (None, readings[fact])
+    ]
     torture.figures.lost += [f"{fact} was acknowledged otherwise" for fact in wrong]
-    for fact, known in list(torture.ledger.facts.items()):
-        if known is None:
+    for fact, acknowledged in list(torture.ledger.facts.items()):
+        if acknowledged is None:
             torture.ledger.put(fact, readings[fact])
     _, surely, _ = torture.ledger.bounds()
     for caller in torture.callers:
