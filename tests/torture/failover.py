@@ -176,11 +176,7 @@ def _only_reports(torture: Torture) -> None:
     held = lambda: Backend.objects.get().policy == Backend.Policy.REPORT  # noqa: E731
     _wait(held)
     readings = _answered(torture.callers[0].facts)
-    wrong = [
-        fact
-        for fact, was in torture.ledger.facts.items()
-        if was not in (None, readings[fact])
-    ]
+    wrong = [fact for fact, was in torture.ledger.facts.items() if was not in (None, readings[fact])]
     torture.figures.lost += [f"{fact} was acknowledged otherwise" for fact in wrong]
     for fact, acknowledged in list(torture.ledger.facts.items()):
         if acknowledged is None:
