@@ -16,6 +16,8 @@ from tests.fuzzing.calls import Call
 from tests.fuzzing.database import digests
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+SIGNED = "policies_checkpoint"
+"""Who takes evidence away has the end of the record signed, so that the file can be held against it."""
 
 
 def _is_problem(answer: Any) -> bool:
@@ -115,6 +117,8 @@ class Checker:
             return [f"{status} for {call} is in no form of {self.surface}: {answer.content[:300]}"]
         after = digests()
         different = [name for name, digest in after.items() if self.before[name] != digest]
+        if not refused and call.path.endswith("/evidence") and SIGNED in different:
+            different.remove(SIGNED)
         self.before = after
         if different and (refused or call.method in SAFE):
             return [f"{status} for {call} changed {', '.join(different)}"]
