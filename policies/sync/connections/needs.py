@@ -27,7 +27,7 @@ def places(node: Node, kind: Kind) -> dict[tuple[str, ...], str]:
     Raises Misconfigured where somebody wrote one past the console.
     """
     paths = {target.id: target.path for target in targets_below(node, kind)}
-    rows = list(Detail.objects.filter(securable__in=paths))
+    rows = list(Detail.objects.filter(securable__in=paths).defer("comment", "columns"))
     try:
         object_details.check_written_here(rows)
     except Unsealed as problem:
