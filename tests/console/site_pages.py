@@ -205,7 +205,7 @@ ROOMS = (
     ("Review, on paper", "olivia", "/reviews/{review_over}/print"),
     ("Review, result", "olivia", "/reviews/{review_over}/result"),
     ("Review, new", "marek", "/reviews/new"),
-    ("Review, new, of nothing", "olivia", "/reviews/new?on={orders}"),
+    ("Review, new, of nothing", "olivia", "/reviews/new?on={orders}&services=on"),
     ("Hints", "olivia", "/hints"),
     ("Hint, mend", "olivia", "/hints/{hint}/mend"),
     ("Hint, dismiss", "olivia", "/hints/{hint}/dismiss"),

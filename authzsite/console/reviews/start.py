@@ -319,7 +319,8 @@ def _tally(counted: Estimate | None) -> Tally | None:
         return None
     counts = [Count(words.number(counted.rows), ngettext("row", "rows", counted.rows))]
     if counted.people:
-        counts.append(Count(words.number(counted.people), gettext("people, groups and services")))
+        kinds = ngettext("person, group or service", "people, groups and services", counted.people)
+        counts.append(Count(words.number(counted.people), kinds))
     return Tally(tuple(counts))
 
 

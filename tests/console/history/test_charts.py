@@ -31,6 +31,10 @@ def test_a_bar_for_each_day_and_none_for_nothing() -> None:
     assert chart.bars[0].height == charts.DAY_HIGH
     assert chart.bars[1].height == 0
     assert chart.text.startswith("4 in 3 days")
+    assert "most on " in chart.text
+    busy_today = charts.by_day("Changes", [(day, 1 + at) for at, (day, _) in enumerate(days)])
+    assert busy_today is not None
+    assert busy_today.text.endswith(", most today")
     assert charts.by_day("Changes", [(day, 0) for day, _ in days]) is None
 
 
