@@ -58,7 +58,7 @@ class ToDo(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="lakewarden",
-        description="Ask the console at LAKEWARDEN_URL with the token in LAKEWARDEN_TOKEN.",
+        description="Commands for the console at LAKEWARDEN_URL, with the token in LAKEWARDEN_TOKEN.",
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_questions(commands)
@@ -107,7 +107,7 @@ def _why(options: argparse.Namespace) -> str:
     try:
         text = "\n".join(map(_plain, terminal.why(explained)))
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console explained something else") from None
+        raise Unavailable("the console sent an explanation that cannot be read") from None
     if explained.get("decision") is not True:
         raise No(text)
     return text
@@ -127,7 +127,7 @@ def _request(options: argparse.Namespace) -> str:
         number = int(words[0])
         return str(client.withdraw(number) if options.withdraw else client.request(number))
     if len(words) < 3 or not options.reason:
-        raise BadQuestion("write a request's number; or who, an action, objects and --reason WHY")
+        raise BadQuestion("give a request's number; or a principal, an action, objects and --reason WHY")
     subject, action, *resources = words
     questions = [(subject, action, each) for each in resources]
     made = client.ask_for(
@@ -147,7 +147,7 @@ def _simulate(options: argparse.Namespace) -> str:
     try:
         text = json.dumps(answer) if options.json else "\n".join(map(_plain, simulations.lines(answer)))
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console answered something else") from None
+        raise Unavailable("the console sent an answer that cannot be read") from None
     if simulations.refuses_uses(answer):
         raise No(text)
     return text
@@ -176,7 +176,7 @@ def _import(options: argparse.Namespace) -> str:
         Path(options.out).write_text(answer["file"], encoding="utf-8")
         return "\n".join(map(_plain, policy_files.report(answer)))
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console answered something that is no policy file") from None
+        raise Unavailable("the console's answer is not a policy file") from None
 
 
 def _plan(options: argparse.Namespace) -> str:
@@ -186,7 +186,7 @@ def _plan(options: argparse.Namespace) -> str:
         text = json.dumps(planned) if options.json else "\n".join(map(_plain, policy_files.lines(planned)))
         code = policy_files.leaves(planned)
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console answered something that is no plan") from None
+        raise Unavailable("the console's answer is not a plan") from None
     if code:
         raise ToDo(text, code)
     return text
@@ -198,7 +198,7 @@ def _apply(options: argparse.Namespace) -> str:
         text = json.dumps(done) if options.json else _plain(policy_files.applied(done))
         waits = done["waits_for"] is not None
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console answered something else than what it applied") from None
+        raise Unavailable("the console's answer does not say what was applied") from None
     if waits:
         raise ToDo(text, policy_files.WAITS)
     return text
@@ -211,7 +211,7 @@ def _drift(asked: argparse.Namespace) -> str:
         text = json.dumps(answer) if asked.json else "\n".join(lines)
         code = policy_files.leaves_drift(answer)
     except (AttributeError, KeyError, TypeError):
-        raise Unavailable("the console answered something else than what differs") from None
+        raise Unavailable("the console's answer does not say what differs") from None
     if code:
         raise ToDo(text, code)
     return text
@@ -227,7 +227,7 @@ def _text_of(path: str) -> str:
             return policy_trees.read(Path(path))
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise BadQuestion(f"{path} is no text in UTF-8") from None
+        raise BadQuestion(f"{path} is not UTF-8 text") from None
 
 
 def _plain(text: str) -> str:
@@ -261,34 +261,34 @@ def _connect_server(options: argparse.Namespace) -> str:
 
 
 def _add_questions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    check = commands.add_parser("check", help="may a principal do this to all of these?")
+    check = commands.add_parser("check", help="check whether a principal may act on all of these objects")
     check.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
     check.add_argument("action", help="read, write, use … or an operation name")
     check.add_argument("resource", nargs="+", help="table:realm/catalog.schema.table")
-    check.add_argument("--snapshot", metavar="FILE", help="decide by this snapshot, and ask nobody")
+    check.add_argument("--snapshot", metavar="FILE", help="decide by this snapshot, without the console")
     check.set_defaults(do=_check)
-    why = commands.add_parser("why", help="the decision on one question as a tree")
+    why = commands.add_parser("why", help="explain one decision as a tree")
     why.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
     why.add_argument("action", help="read, write, use … or an operation name")
     why.add_argument("resource", help="table:realm/catalog.schema.table")
     why.set_defaults(do=_why)
-    snapshot = commands.add_parser("snapshot", help="fetch what is true of somebody in a realm")
+    snapshot = commands.add_parser("snapshot", help="fetch the access of a principal in a realm")
     snapshot.add_argument("realm")
     snapshot.add_argument("--for", dest="principal", metavar="KIND:NAME", help="default: the token's own")
-    snapshot.add_argument("--out", metavar="FILE", help="keep it here, for `check --snapshot`")
+    snapshot.add_argument("--out", metavar="FILE", help="where to save it, for `check --snapshot`")
     snapshot.set_defaults(do=_snapshot)
 
 
 def _add_requests_and_cdap(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    request = commands.add_parser("request", help="ask for access, or see what became of a request")
+    request = commands.add_parser("request", help="request access, or show the state of a request")
     request.add_argument(
-        "words", nargs="+", metavar="word", help="a request's number; or who, an action and objects"
+        "words", nargs="+", metavar="word", help="a request's number; or a principal, an action and objects"
     )
-    request.add_argument("--reason", default="", help="why it is needed")
+    request.add_argument("--reason", default="", help="why the access is needed")
     request.add_argument("--lasts", default="", metavar="P30D", help="for how long; default: no end")
     request.add_argument("--ticket", default="")
-    request.add_argument("--key", default="", help="makes the same request one, however often it is sent")
-    request.add_argument("--withdraw", action="store_true", help="take the request of that number back")
+    request.add_argument("--key", default="", help="a key; requests sent again with it count as one")
+    request.add_argument("--withdraw", action="store_true", help="withdraw the request with that number")
     request.set_defaults(do=_request)
     cdap = commands.add_parser(
         "cdap",
@@ -296,24 +296,24 @@ def _add_requests_and_cdap(commands: argparse._SubParsersAction[argparse.Argumen
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=described(),
     )
-    cdap.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
+    cdap.add_argument("words", nargs="+", metavar="command", help="one of the commands below, quoted or not")
     cdap.set_defaults(do=_cdap)
 
 
 def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    simulate = commands.add_parser("simulate", help="what changes would do; nothing is changed")
+    simulate = commands.add_parser("simulate", help="preview the effect of changes; nothing is changed")
     simulate.add_argument("realm")
     simulate.add_argument(
         "words", nargs="*", metavar="word", help="a change and its fields: revoke principal=user:ana …"
     )
     simulate.add_argument("--file", metavar="FILE", help="a JSON list of changes; - for standard input")
-    simulate.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
-    simulate.add_argument("--json", action="store_true", help="the whole answer as JSON")
+    simulate.add_argument("--replay", type=int, metavar="DAYS", help="also uses that would be refused")
+    simulate.add_argument("--json", action="store_true", help="print the answer as JSON")
     simulate.set_defaults(do=_simulate)
 
 
 def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    export = commands.add_parser("export", help="a realm as a policy file")
+    export = commands.add_parser("export", help="export a realm as a policy file")
     export.add_argument("realm")
     where = export.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE")
@@ -322,59 +322,63 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--without-objects", action="store_true", help="only objects with access of their own"
     )
     export.set_defaults(do=_export)
-    importing = commands.add_parser("import", help="access of another system as a policy file, with a report")
+    importing = commands.add_parser(
+        "import", help="convert access of another system to a policy file, with a report"
+    )
     importing.add_argument(
         "source", help="ranger, postgresql, mariadb, unity, lakeformation, gravitino or csv"
     )
     importing.add_argument(
         "file",
         metavar="FILE",
-        help="what the other system wrote, or a metalake's address; - for input",
+        help="the export of the other system, or the address of a metalake; - for standard input",
     )
-    importing.add_argument("--realm", required=True, help="the realm that the policy file is for")
+    importing.add_argument("--realm", required=True, help="the realm of the policy file")
     importing.add_argument(
-        "--catalog", default="", help="where schemas stand, where the source has no catalogs"
+        "--catalog", default="", help="the catalog of the schemas, if the source has no catalogs"
     )
     importing.add_argument("--out", required=True, metavar="FILE", help="the policy file")
     importing.set_defaults(do=_import)
     plan = commands.add_parser(
-        "plan", help="what a policy file would change: leaves with 0 nothing, 3 adds or changes, 4 removals"
+        "plan", help="show what a policy file would change; exits 0: nothing, 3: adds or changes, 4: removals"
     )
     plan.add_argument("file", metavar="FILE", help="a policy file or a folder of them; - for standard input")
-    plan.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
-    plan.add_argument("--json", action="store_true", help="the whole plan as JSON")
+    plan.add_argument("--replay", type=int, metavar="DAYS", help="also uses that would be refused")
+    plan.add_argument("--json", action="store_true", help="print the plan as JSON")
     plan.set_defaults(do=_plan)
     apply = commands.add_parser(
-        "apply", help="carry out the plan that was seen: leaves with 5 where it waits for approval"
+        "apply", help="apply a plan as it was reviewed; exits 5 if it waits for approval"
     )
     apply.add_argument("file", metavar="FILE", help="the file or folder that was planned")
-    apply.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
+    apply.add_argument("--plan", required=True, metavar="DIGEST", help="the digest that `plan` printed")
     apply.add_argument("--reason", default="", help="why, such as the commit and its author")
-    apply.add_argument("--json", action="store_true", help="what was applied, or what it waits for, as JSON")
+    apply.add_argument("--json", action="store_true", help="print what was applied or waits, as JSON")
     apply.set_defaults(do=_apply)
 
 
 def _add_drift(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     drift = commands.add_parser(
-        "drift", help="what was changed beside a realm's policy files: leaves with 3 where something was"
+        "drift", help="show changes made outside a realm's policy files; exits 3 if there are any"
     )
     drift.add_argument("realm")
     drift.add_argument("--sections", action="store_true", help="also what to paste into each file")
-    drift.add_argument("--json", action="store_true", help="all of it as JSON, with the files")
+    drift.add_argument("--json", action="store_true", help="print everything as JSON, with the files")
     drift.set_defaults(do=_drift)
 
 
 def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("connect-server", help="a Spark Connect server with the guard inside")
-    serve.add_argument("--realm", required=True, help="the realm whose law decides")
-    serve.add_argument("--host", default="127.0.0.1", help="where to listen; default: this machine alone")
+    serve.add_argument("--realm", required=True, help="the realm whose rules decide")
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="the address to listen on; default: this machine only"
+    )
     serve.add_argument("--port", type=int, default=15002)
     serve.add_argument(
         "--catalog",
         action="append",
         default=[],
         metavar="NAME=REALM/CATALOG",
-        help="which catalog of Spark stands for what",
+        help="the governed catalog behind a catalog of Spark",
     )
     serve.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="settings of Spark")
     serve.add_argument(
@@ -382,7 +386,7 @@ def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentPa
         action="append",
         default=[],
         metavar="NAME",
-        help="a variable more that Spark inherits, and with it every function of its clients",
+        help="a further variable for Spark to inherit; functions of its clients can read it",
     )
     serve.set_defaults(do=_connect_server)
 

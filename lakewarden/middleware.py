@@ -56,7 +56,7 @@ class Guard:
     def ask(self, caller: str | Principal | None, action: str, resource: ObjectRef) -> Decision:
         """The decision when it is a yes.  A text is the name of a user, whatever it looks like."""
         if not caller:
-            raise NotSignedIn("nobody is signed in")
+            raise NotSignedIn("no user is signed in")
         who = caller if isinstance(caller, Principal) else Principal("user", caller)
         decision = self._asker.check(who, action, resource)
         if not decision:
@@ -161,9 +161,9 @@ class _Rules:
         except BadName as error:
             return _No(404, str(error))
         except ConsoleError as error:
-            log.error("nothing was decided, so %s is refused: %s", path[:200], error)
+            log.error("no decision, so %s is refused: %s", path[:200], error)
             return _No(503, "access could not be decided; try again later")
-        return _No(403, "no rule says who may call this")
+        return _No(403, "no rule allows this call")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ HEAD = (
     "# Settings\n\n"
     "Every setting is a variable of the environment, read once at the start. A wrong value stops the start "
     "with one line that names it. `make run`, the containers and the units of [deploying](deploying.md) hand "
-    "the environment on. `manage.py doctor` says what is wrong with a running site.\n\n"
+    "the environment on. `manage.py doctor` checks a running site.\n\n"
     "This page is written by `make settings` from the code.\n"
 )
 

@@ -138,7 +138,7 @@ def by_mere_name(name: str, request: HttpRequest) -> tuple[Caller, str]:
     try:
         return Caller(people.ensure(Principal.Kind.USER, name), "simple"), "simple"
     except people.BadName:
-        raise AuthenticationFailed("this is no name") from None
+        raise AuthenticationFailed("this is not a name") from None
 
 
 def is_closed(name: str) -> bool:

@@ -26,7 +26,7 @@ AWAY = 5.0
 """Seconds for which Redis is left alone once it did not answer."""
 KNOWN = 50_000
 """Of so many tokens a process remembers that they were made; it asks the database about each once."""
-TEXT = "This token has made too many calls. Wait as long as Retry-After says."
+TEXT = "This token has made too many calls. Try again after the time in Retry-After."
 
 
 class CallLimits:

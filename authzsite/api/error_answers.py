@@ -18,7 +18,7 @@ from authzsite.console.kit.http import Request
 
 TEXT = "This request could not be read, or it names a host that this site does not answer for."
 
-NOT_HERE = "There is no such call here."
+NOT_HERE = "There is no such endpoint here."
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -161,14 +161,14 @@ def _outbox() -> Seen:
 
 
 def _facts() -> Seen:
-    """Whether every fact is as the console wrote it, as far as anybody has looked."""
+    """Whether all facts are as the console wrote them, as far as anybody has looked."""
     placed = Placement.objects.open()
     if placed.exists() and not placed.filter(seal__isnull=False).exists():
         return False, "none has a seal yet, so all answers are no: `manage.py facts --seal`"
     if count := unsealed.standing().count():
-        text = f"{count} were written outside the console; nothing is decided on them (`manage.py facts`)"
+        text = f"{count} were written outside the console and are not used for decisions (`manage.py facts`)"
         return None, text, "FORGED"
-    return True, "none was found that the console did not write"
+    return True, "none was written outside the console"
 
 
 def _record() -> Seen:
@@ -200,7 +200,7 @@ def _sync() -> Seen:
 
 def _workers() -> Seen:
     """Each queue must have been served lately; what was never served was never asked to be."""
-    return _heard_of(dict.fromkeys(heartbeat.QUEUES, "served"), "no worker was ever heard of")
+    return _heard_of(dict.fromkeys(heartbeat.QUEUES, "served"), "no worker has ever reported")
 
 
 def _beat() -> Seen:

@@ -57,7 +57,7 @@ class SyncCollector(Collector):
         unsealed_facts = unsealed.standing().count()
         yield _gauge(
             "facts_unsealed",
-            "Facts that were written outside the console; nothing is decided on them.",
+            "Facts written outside the console, which no decision uses.",
             [({}, unsealed_facts)],
         )
         yield from _outbox(now)
@@ -96,9 +96,9 @@ def _record(now: datetime) -> Iterator[Metric]:
     if last is None or last.finished is None:
         return
     age = (now - last.finished).total_seconds()
-    yield _gauge("record_verified_seconds", "Seconds since the record was last read.", [({}, age)])
-    yield _gauge("record_broken", "1 when it is not whole.", [({}, bool(last.broken))])
-    differences = "Rows of the tables that are not as it says."
+    yield _gauge("record_verified_seconds", "Seconds since the audit log was last verified.", [({}, age)])
+    yield _gauge("record_broken", "1 when the audit log is not intact.", [({}, bool(last.broken))])
+    differences = "Rows of the tables that differ from the audit log."
     yield _gauge("record_differences", differences, [({}, last.differences)])
 
 
@@ -117,9 +117,7 @@ def _outbox(now: datetime) -> Iterator[Metric]:
         "How long the oldest due entry has waited.",
         [(of, (now - row["oldest"]).total_seconds()) for of, row in rows if row["oldest"]],
     )
-    yield _gauge(
-        "outbox_parked", "Entries that wait for somebody.", [(of, row["parked"]) for of, row in rows]
-    )
+    yield _gauge("outbox_parked", "Entries that need attention.", [(of, row["parked"]) for of, row in rows])
     yield _gauge(
         "outbox_attempts",
         "The most attempts that an entry has behind it.",

@@ -33,7 +33,7 @@ def read_content(request: HttpRequest) -> Any:
     except RequestDataTooBig:
         raise BadBody("the body is too large") from None
     except (ValueError, RecursionError, UnreadablePostError):
-        raise BadBody("the body is no JSON text in UTF-8") from None
+        raise BadBody("the body is not JSON in UTF-8") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from authzsite.console.kit import step_up
 from authzsite.console.kit.http import Request as PageRequest
 
 log = logging.getLogger(__name__)
-PROVE = "this session proved too long ago who it is: confirm that it is you at /sign-in/again, or use a token"
+PROVE = "this session was confirmed too long ago: confirm that it is you at /sign-in/again, or use a token"
 
 
 class Forbidden(Exception):

@@ -70,7 +70,7 @@ def catalog_node(place: str) -> Node:
     """The catalog named `REALM/CATALOG`.  Raises PolicyError, BadName."""
     ref = ObjectRef.parse("catalog", place)
     if not ref.path:
-        raise BadName(f"`{place}` is no REALM/CATALOG")
+        raise BadName(f"`{place}` is not of the form REALM/CATALOG")
     node = find(ref)
     if node is None:
         raise PolicyError(f"there is no catalog `{place}`")

@@ -62,21 +62,21 @@ def examine() -> list[Finding]:
         try:
             findings += look()
         except Exception as problem:  # noqa: BLE001 -- one look that fails hides no other
-            text = f"could not be looked at ({type(problem).__name__})"
-            findings.append(Finding(name, WRONG, text, "Mend what stands above first, then look again."))
+            text = f"could not be checked ({type(problem).__name__})"
+            findings.append(Finding(name, WRONG, text, "Fix the problems above first, then check again."))
     return findings
 
 
 ADVICE = {
-    "database": "Start PostgreSQL, and see that DATABASE_URL names it and that its user may sign in.",
+    "database": "Start PostgreSQL. Check that DATABASE_URL names it and that its user can sign in.",
     "migrations": "Run `manage.py migrate`.",
-    "outbox": "See that a worker runs and that its backends answer; the page Sync says which do not.",
-    "facts": "Run `manage.py facts`: it lists them and says how each is set right.",
-    "record": "Run `manage.py verify_audit` and keep what it prints; the page History says what to do.",
+    "outbox": "Check that a worker runs and that backends answer; the page Sync shows which do not.",
+    "facts": "Run `manage.py facts`: it lists them and says how to correct each.",
+    "record": "Run `manage.py verify_audit` and keep its output; the page History says what to do.",
     "sync": "Open the page Sync; after a restore run `manage.py restored`.",
     "workers": "Start a worker: celery -A authzsite worker. docs/operators.md has its queues.",
     "beat": "Start the beat: celery -A authzsite beat. A second on another machine takes over when it dies.",
-    "redis": "Start Redis, and see that REDIS_URL names it. Until then nobody signs in with a password.",
+    "redis": "Start Redis, and check that REDIS_URL names it. Until then nobody can sign in with a password.",
 }
 
 
@@ -114,14 +114,14 @@ def _rights() -> Iterator[Finding]:
     if standby:
         yield Finding("database", WRONG, "it is a standby", "Name the primary in DATABASE_URL.")
     if not (makes and writes):
-        lacks = "its user may not make tables or write the record"
+        lacks = "its user cannot create tables or write the audit log"
         yield Finding("database rights", WRONG, lacks, "Make the user the owner of the site's database.")
     elif (superuser or roles) and settings.PUBLIC:
-        more = "its user is a superuser or makes roles"
+        more = "its user is a superuser or can create roles"
         advice = "Use a user that owns the database and is NOSUPERUSER NOCREATEROLE."
         yield Finding("database rights", WARNING, more, advice)
     else:
-        yield Finding("database rights", GOOD, "its user may do what the site needs")
+        yield Finding("database rights", GOOD, "its user has the rights that the site needs")
 
 
 def _replica() -> Iterator[Finding]:
@@ -133,13 +133,15 @@ def _replica() -> Iterator[Finding]:
             standby, revision = cursor.fetchone()
     except DatabaseError as problem:
         text = f"it does not answer: {type(problem).__name__}"
-        yield Finding("replica", WARNING, text, "Start it, or take DATABASE_REPLICA_URL away.")
+        yield Finding("replica", WARNING, text, "Start it, or remove DATABASE_REPLICA_URL.")
         return
     behind = f"it has revision {revision} of {revision_now()}"
     if not standby:
-        yield Finding("replica", WARNING, "it is no standby", "Name a streaming replica of the database.")
+        yield Finding("replica", WARNING, "it is not a standby", "Name a streaming replica of the database.")
     elif not replica.has_all():
-        yield Finding("replica", WARNING, f"{behind}, so it is not read", "See whether it still follows.")
+        yield Finding(
+            "replica", WARNING, f"{behind}, so it is not read", "Check whether it still follows the primary."
+        )
     else:
         yield Finding("replica", GOOD, behind)
 
@@ -153,7 +155,9 @@ def _clock() -> Iterator[Finding]:
     apart = abs((server_time - middle).total_seconds())
     text = f"this machine and the database are {apart:.1f} s apart"
     if apart > APART:
-        yield Finding("clocks", WRONG, text, "Have both follow a time server: windows of access hang on it.")
+        yield Finding(
+            "clocks", WRONG, text, "Synchronize both with a time server: access with a date depends on it."
+        )
     else:
         yield Finding("clocks", GOOD, text)
 
@@ -162,11 +166,13 @@ def _people() -> Iterator[Finding]:
     names = settings.LAKEWARDEN_SERVICE_ADMINS
     closed = User.objects.filter(username__in=names, is_active=False).values_list("username", flat=True)
     for name in sorted(closed):
-        advice = "Take the name out of LAKEWARDEN_SERVICE_ADMINS."
+        advice = "Remove the name from LAKEWARDEN_SERVICE_ADMINS."
         yield Finding("site admins", WARNING, f"the account of {name} is disabled", advice)
     if not names:
-        advice = "Name somebody in LAKEWARDEN_SERVICE_ADMINS, then run `manage.py invite NAME`."
-        text = "nobody is named, so nobody makes a metalake over /api (gravitino.authorization.serviceAdmins)"
+        advice = "Name a person in LAKEWARDEN_SERVICE_ADMINS, then run `manage.py invite NAME`."
+        text = (
+            "there is none, so nobody can create a metalake over /api (gravitino.authorization.serviceAdmins)"
+        )
         yield Finding("site admins", WARNING, text, advice)
     elif not any_password() and not {"oidc", "proxy"} & set(settings.LAKEWARDEN_AUTHENTICATORS):
         yield Finding("site admins", WARNING, "nobody can sign in yet", "Run `manage.py invite NAME`.")
@@ -178,7 +184,7 @@ def _backends() -> Iterator[Finding]:
     rows = Backend.objects.order_by("pk")
     for row in rows.filter(state=Backend.State.SILENT):
         text = f"connection {row.pk} ({row.get_kind_display()}) does not answer"
-        yield Finding("backends", WARNING, text, "Its page under Sync says since when, and why.")
+        yield Finding("backends", WARNING, text, "Its page under Sync shows since when, and why.")
     yield Finding("backends", GOOD, f"{rows.count()} connected")
 
 
@@ -216,9 +222,7 @@ def _keys() -> Iterator[Finding]:
 def _checkpoints() -> Iterator[Finding]:
     places = checkpoint_places.configured()
     if not any(not isinstance(place, FilePlace) for place in places):
-        advice = (
-            "Add a place outside to LAKEWARDEN_CHECKPOINTS: who owns this machine can change a file on it."
-        )
+        advice = "Add a place on another machine: owners of this one can change its files."
         yield Finding("checkpoints", WARNING, "they stay on this machine", advice)
     for place in places:
         if isinstance(place, FilePlace):
@@ -237,15 +241,15 @@ def _checkpoints() -> Iterator[Finding]:
 def _mail() -> Iterator[Finding]:
     if not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend"):
         state, advice = (WARNING, "Set EMAIL_URL to a mail server.") if settings.PUBLIC else (GOOD, "")
-        yield Finding("mail", state, "letters go into files or to the console", advice)
+        yield Finding("mail", state, "mail goes to files or to the terminal", advice)
         return
     try:
         with get_connection(timeout=3):
-            yield Finding("mail", GOOD, "the mail server takes us")
+            yield Finding("mail", GOOD, "the mail server accepts the sign-in")
     except OSError as problem:
-        text = f"the mail server does not take us ({type(problem).__name__})"
+        text = f"the mail server does not accept the sign-in ({type(problem).__name__})"
         yield Finding(
-            "mail", WRONG, text, "See host, port, user and password in EMAIL_URL, and the firewall."
+            "mail", WRONG, text, "Check host, port, user and password in EMAIL_URL, and the firewall."
         )
 
 
@@ -267,12 +271,12 @@ def _settings() -> Iterator[Finding]:
         yield Finding("settings", WRONG, text.partition(";")[0], "Change the setting and restart.")
     if settings.PUBLIC and not settings.LAKEWARDEN_SIGN_INS_A_MINUTE:
         advice = "Set LAKEWARDEN_SIGN_INS_A_MINUTE."
-        yield Finding("settings", WARNING, "passwords can be tried without a limit a minute", advice)
+        yield Finding("settings", WARNING, "there is no limit on passwords per minute", advice)
     if settings.PUBLIC and not str(settings.LAKEWARDEN_URL).startswith("https://"):
         advice = "Serve the site by HTTPS and set LAKEWARDEN_URL."
         yield Finding("settings", WARNING, "links in mail do not begin with https://", advice)
     if not troubles:
-        yield Finding("settings", GOOD, "nothing lets strangers in")
+        yield Finding("settings", GOOD, "no setting lets strangers in")
 
 
 Look = Callable[[], Iterator[Finding]]

@@ -103,15 +103,15 @@ def _understood(text: str) -> tuple[Callable[[Words, Backend], str], Words]:
     try:
         given = shlex.split(text)
     except ValueError:
-        raise BadCommand("a quote is opened and not closed") from None
+        raise BadCommand("a quotation mark is not closed") from None
     for command in COMMANDS:
         words = command.words(given)
         if words is not None:
             return command.do, words
     near = max(COMMANDS, key=lambda command: command.begins(given))
     if near.begins(given):
-        raise BadCommand(f"this is no whole command; it goes: {near.pattern}")
-    raise BadCommand(f"`{' '.join(given)}` is no command; `help` lists them")
+        raise BadCommand(f"this command is incomplete; write: {near.pattern}")
+    raise BadCommand(f"`{' '.join(given)}` is not a command; `help` lists them")
 
 
 def _target(words: Words) -> Authorizable:
@@ -125,7 +125,7 @@ def _holder(words: Words) -> Holder:
     kind, name = words["principal-type"].lower(), words["principal-name"]
     if kind not in HOLDERS or not name:
         raise BadCommand(
-            f"`{words['principal-type']} {name}` is no principal; write user, group or role NAME"
+            f"`{words['principal-type']} {name}` is not a principal; write user, group or role NAME"
         )
     return Holder(kind, name)
 
@@ -134,7 +134,7 @@ def _actions(words: Words) -> tuple[str, ...]:
     named = [item.strip().upper() for item in words["actions"].split(",")]
     for item in named:
         if item not in ACTIONS:
-            raise BadCommand(f"`{item}` is not an action; known are {', '.join(ACTIONS)}")
+            raise BadCommand(f"`{item}` is not an action; the actions are {', '.join(ACTIONS)}")
     return tuple(dict.fromkeys(named))
 
 
@@ -194,16 +194,20 @@ def _help(words: Words, backend: Backend) -> str:
 
 _TO = "<principal-type> <principal-name>"
 COMMANDS = (
-    Command(f"grant actions <actions> on entity <entity> to {_TO}", "let a principal do these", _grant),
-    Command(f"revoke actions <actions> on entity <entity> from {_TO}", "take these back", _revoke),
-    Command("revoke all on entity <entity>", "take everything back, from everybody", _revoke_all),
-    Command(f"list privileges for {_TO}", "what a principal may, roles included", _list_privileges),
-    Command("create role <role-name>", "make a role", _create_role),
-    Command("drop role <role-name>", "delete a role with all it gives", _drop_role),
+    Command(f"grant actions <actions> on entity <entity> to {_TO}", "grant actions to a principal", _grant),
+    Command(
+        f"revoke actions <actions> on entity <entity> from {_TO}", "revoke actions from a principal", _revoke
+    ),
+    Command("revoke all on entity <entity>", "revoke everything on an entity from everyone", _revoke_all),
+    Command(
+        f"list privileges for {_TO}", "list the privileges of a principal, also by roles", _list_privileges
+    ),
+    Command("create role <role-name>", "create a role", _create_role),
+    Command("drop role <role-name>", "delete a role and all its grants", _drop_role),
     Command("list roles", "every role", _list_roles),
-    Command(f"list roles for {_TO}", "the roles of a principal", _list_roles),
-    Command(f"add role <role-name> to {_TO}", "let a user or group have a role", _add_role),
-    Command(f"remove role <role-name> from {_TO}", "take a role back", _remove_role),
+    Command(f"list roles for {_TO}", "list the roles of a principal", _list_roles),
+    Command(f"add role <role-name> to {_TO}", "assign a role to a user or group", _add_role),
+    Command(f"remove role <role-name> from {_TO}", "revoke a role", _remove_role),
     Command("help", "this list", _help),
 )
 

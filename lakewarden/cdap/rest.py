@@ -97,7 +97,7 @@ class Rest:
         except (ValueError, RecursionError):
             rows = None
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            raise Unavailable(f"{self._line.url} answered something else")
+            raise Unavailable(f"{self._line.url} sent an answer that cannot be read")
         return rows
 
     def _privilege(self, row: Mapping[str, Any]) -> tuple[Authorizable, str]:
@@ -106,7 +106,7 @@ class Rest:
                 read_entity(row["entity"]) if "entity" in row else read_authorizable(row.get("authorizable"))
             )
         except BadEntity:
-            raise Unavailable(f"{self._line.url} answered something else") from None
+            raise Unavailable(f"{self._line.url} sent an answer that cannot be read") from None
         permission = row.get("permission")
         action = permission.get("name") if isinstance(permission, Mapping) else row.get("action")
         return target, str(action)

@@ -16,7 +16,7 @@ WORDS = {
     "asked": "waiting for a decision",
     "asked_back": "waiting for your answer",
     "approved_less": "approved in part",
-    "needless": "not needed any more",
+    "needless": "no longer needed",
 }
 
 
@@ -78,7 +78,7 @@ def ask(
 ) -> Request:
     """Ask for all that these questions were about; the same again for the same key.  Raises ConsoleError."""
     if not questions or any(each["subject"] != questions[0]["subject"] for each in questions):
-        raise BadQuestion("ask for one subject at a time, and for something")
+        raise BadQuestion("request access for one subject at a time, to one object at least")
     body = {
         "subject": questions[0]["subject"],
         "items": [{name: each[name] for name in ("resource", "action")} for each in questions],
@@ -113,7 +113,7 @@ def read(line: Transport, value: Mapping[str, Any]) -> Request:
             f"{line.url}/requests/{int(value['id'])}",
         )
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Unavailable(f"{line.url} answered something that is no request") from None
+        raise Unavailable(f"{line.url} sent an answer that is not a request") from None
 
 
 def _part(line: Transport, value: Mapping[str, Any]) -> Part:

@@ -328,7 +328,7 @@ class Cache:
             self._listeners[realm] = Listener(source, realm, self.heard).start()
 
 
-_REFUSING = "everything is refused until one succeeds; mend the connection to the console"
+_REFUSING = "everything is refused until one succeeds; restore the connection to the console"
 
 
 def is_data(action: str) -> bool:

@@ -23,7 +23,7 @@ def follow(line: Transport, answer: Mapping[str, Any], progress: Progress | None
     while seen["state"] in ("waiting", "running"):
         alone = 0.0 if seen["worker"] else alone + EVERY
         if alone > NOBODY:
-            raise Unavailable(f"no worker of the console works it out; it is kept at {seen['url']}")
+            raise Unavailable(f"no worker of the console is calculating it; find it later at {seen['url']}")
         if progress is not None:
             progress(_line(seen))
         time.sleep(EVERY)
@@ -35,7 +35,7 @@ def follow(line: Transport, answer: Mapping[str, Any], progress: Progress | None
 
 def _line(seen: Mapping[str, Any]) -> str:
     if not seen["worker"]:
-        return "waits for a worker; none was heard of for a minute"
+        return "waits for a worker; none has reported for a minute"
     if seen["state"] == "waiting":
         return f"waits behind {seen['waits_behind']:,} others"
     return f"{seen['percent']} % worked out, {seen['progress_at']}"

@@ -61,7 +61,7 @@ def _read(fields: dict[str, str]) -> Touched:
         revision, keys = int(fields["id"]), json.loads(fields["data"]).get("keys", [])
         return Touched(revision, frozenset(map(str, keys)), fields["event"] == "ready")
     except (KeyError, ValueError, TypeError, AttributeError):
-        raise Unavailable("the console tells of changes in a way that cannot be read") from None
+        raise Unavailable("the console's stream of changes cannot be read") from None
 
 
 class Listener:
@@ -94,10 +94,10 @@ class Listener:
                 self._listen()
                 pause = PAUSE
             except (BadCredentials, MayNotAsk) as error:
-                log.info("changes of %s are not told, refreshes find them: %s", self._realm, error)
+                log.info("no stream of changes for %s, refreshes find them: %s", self._realm, error)
                 pause = LONGEST_PAUSE
             except ConsoleError as error:
-                log.debug("changes of %s are not heard: %s", self._realm, error)
+                log.debug("the stream of changes of %s is interrupted: %s", self._realm, error)
                 pause = min(2 * pause, LONGEST_PAUSE)
             if pause > PAUSE or time.monotonic() - began < PAUSE:
                 self._closed.wait(pause)

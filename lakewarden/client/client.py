@@ -77,7 +77,7 @@ _VERBS = {
     "privilege": "lacks {what} on",
     "denied": "is denied {what} on",
     "ownership": "does not own",
-    "membership": "is no member of",
+    "membership": "is not a member of",
 }
 
 
@@ -139,7 +139,7 @@ class AccessDenied(PermissionError):
             if not given and refusal.reason:
                 yield f"    {refusal.reason}"
             if refusal.request_url:
-                yield f"    ask for it: {refusal.request_url}"
+                yield f"    request access: {refusal.request_url}"
 
 
 class Client:
@@ -214,7 +214,7 @@ class Client:
         snapshot = Snapshot.read(reply.value or {}, now=now)
         whose = snapshot.principal if principal is None else principal
         if snapshot.realm != realm or str(snapshot.principal) != str(held.principal if held else whose):
-            raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of somebody else")
+            raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of another principal")
         return snapshot
 
     def snapshot_document(self, realm: str, principal: Subject | None = None) -> dict[str, Any]:
@@ -378,7 +378,7 @@ class Client:
             if not token:
                 return
             if not isinstance(token, str) or token in seen:
-                raise Unavailable(f"{self._transport.url} leads the search in a circle")
+                raise Unavailable(f"{self._transport.url} repeats the same page of the search")
             seen.add(token)
             page = {"limit": PAGE, "token": token}
 
@@ -452,7 +452,7 @@ def parse_resource(text: str) -> ObjectRef:
     """Read `table:demo/shop.sales.orders`; raises BadName."""
     type_, colon, id_ = text.partition(":")
     if not colon or not type_:
-        raise BadName(f"`{text}` names no object; write table:realm/catalog.schema.table")
+        raise BadName(f"`{text}` does not name an object; write table:realm/catalog.schema.table")
     return ObjectRef.parse(type_, id_)
 
 

@@ -76,7 +76,7 @@ class FreshSnapshot:
             self._refreshed(now)
         snapshot = self._snapshot
         if snapshot is None:
-            raise self._why or Unavailable("there is no snapshot to decide by; everything is refused")
+            raise self._why or Unavailable("there is no snapshot, so everything is refused")
         snapshot.check(now)
         return snapshot
 
@@ -139,7 +139,7 @@ class FreshSnapshot:
             if refused or self._failed >= self._limit:
                 if self._snapshot is not None:
                     log.error(
-                        "%s; everything is refused until the console answers: mend the connection", error
+                        "%s; everything is refused until the console answers: restore the connection", error
                     )
                 self._snapshot = None
             else:
@@ -154,5 +154,5 @@ class FreshSnapshot:
 
 _OLDER = (
     "the console answers revision {}, but {} was seen before; "
-    "where it was restored from a backup, start this program again"
+    "if it was restored from a backup, restart this program"
 )

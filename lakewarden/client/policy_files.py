@@ -21,7 +21,7 @@ def export(line: Transport, realm: str, *, objects: bool = True, tree: bool = Fa
     query = {"realm": realm, "all": "true" if objects else "false"}
     answer = line.get(POLICIES, {**query, **({"tree": "true"} if tree else {})}).value or {}
     if not isinstance(answer.get("file"), str):
-        raise Unavailable(f"{line.url} answered something that is no policy file")
+        raise Unavailable(f"{line.url} sent an answer that is not a policy file")
     return str(answer["file"])
 
 
@@ -48,7 +48,7 @@ def drift(line: Transport, realm: str) -> dict[str, Any]:
     """What was changed beside a realm's policy files since they were applied.  Raises ConsoleError."""
     answer = line.get(f"{POLICIES}/drift", {"realm": realm}).value
     if not isinstance(answer, dict) or not isinstance(answer.get("files"), list):
-        raise Unavailable(f"{line.url} answered something else than what differs from policy files")
+        raise Unavailable(f"{line.url} sent an answer that does not say what differs from policy files")
     return answer
 
 
@@ -77,23 +77,23 @@ def drifted(answer: Mapping[str, Any], *, sections: bool = False) -> Iterator[st
         yield (
             f"{head}: {file['count']:,} differ"
             if file["kept"]
-            else f"{head}: what it said is lost, apply it again"
+            else f"{head}: its content is lost, apply it again"
         )
         yield from map(_drift_line, file["results"])
         hidden = file["count"] - len(file["results"])
         if hidden:
             yield f"  {hidden:,} more"
         if sections and file["count"]:
-            yield from (f"  take out of the file: {name}" for name in file["gone"])
+            yield from (f"  remove from the file: {name}" for name in file["gone"])
             yield from (f"    {each}" for each in file["sections"].splitlines())
     if not answer["files"]:
-        yield f"no policy file that owns a part of {answer['realm']} was applied"
+        yield f"no applied policy file owns a part of {answer['realm']}"
 
 
 def _drift_line(line: Mapping[str, Any]) -> str:
     made, text = line["change"], f"  {line['action']} {line['text']}"
     if made is None:
-        return f"{text} (the live record does not tell by whom)"
+        return f"{text} (by whom: see the archive)"
     who = f"{made['by']} on behalf of {made['on_behalf_of']}" if made["on_behalf_of"] else made["by"]
     why = f": {made['reason']}" if made["reason"] else ""
     return f"{text} (change {made['revision']}, {made['at']}, {who} by {made['via']}{why})"
@@ -118,7 +118,7 @@ def applied(done: Mapping[str, Any]) -> str:
     if waits is None:
         steps = sum(done[name]["count"] for name in ("adds", "changes", "removals"))
         return f"{steps:,} steps applied to {done['realm']}"
-    who = " or ".join(waits["deciders"]) or "somebody who may grant in the realm (nobody can yet)"
+    who = " or ".join(waits["deciders"]) or "a person who may grant in the realm (there is none yet)"
     waiting = f"request {waits['request']}, page {waits['page']}, until {waits['lapses_at']}"
     return f"nothing applied: the plan waits for approval by {who} ({waiting}); then apply it again"
 
@@ -141,5 +141,5 @@ def lines(planned: Mapping[str, Any]) -> Iterator[str]:
         yield f"{refused}; the reports of {replay['days']} days cover {covered}"
         yield from refused_uses(replay)
     if planned.get("needs_approval"):
-        yield "another person has to approve it: apply asks for that"
+        yield "another person must approve it: apply requests that"
     yield f"plan {planned['plan']}"

@@ -15,7 +15,7 @@ SHOWN = 20
 REPLAYED = {
     "refused": "would be refused",
     "allowed": "would now be allowed",
-    "gone": "of objects that are gone, and so not decided",
+    "gone": "of deleted objects, so not decided",
 }
 """The parts of a replay, and what is said of the uses in each."""
 
@@ -58,12 +58,12 @@ def read_change(words: Sequence[str]) -> dict[str, Any]:
     Raises BadQuestion.
     """
     if not words or "=" in words[0]:
-        raise BadQuestion("begin with a change, such as grant, revoke or unassign_role")
+        raise BadQuestion("start with a change, such as grant, revoke or unassign_role")
     change: dict[str, Any] = {"change": words[0]}
     for word in words[1:]:
         name, equals, value = word.partition("=")
         if not equals:
-            raise BadQuestion(f"`{word}` is no field of a change; write principal=user:ana")
+            raise BadQuestion(f"`{word}` is not a field of a change; write principal=user:ana")
         change[name] = value.split(",") if name in LISTED else value
     return change
 

@@ -109,7 +109,7 @@ class Snapshot:
         try:
             snapshot = _snapshot(wire, now)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, BadPrincipal, UnknownDialect):
-            raise BadSnapshot("unreadable", "the snapshot is not laid out as it should be") from None
+            raise BadSnapshot("unreadable", "the snapshot does not have the expected form") from None
         snapshot.check(now)
         return snapshot
 
@@ -120,9 +120,9 @@ class Snapshot:
             text = f"the snapshot was issued {ahead} s from now; set this machine's clock, or the console's"
             raise BadSnapshot("clock", text)
         if self.issued and self.expires - self.issued > LONGEST:
-            raise BadSnapshot("expired", "the snapshot claims to be good for longer than a day")
+            raise BadSnapshot("expired", "the snapshot claims to be valid for longer than a day")
         if now >= self.good_until:
-            raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to go by")
+            raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to be used")
 
     @cached_property
     def good_until(self) -> float:
@@ -380,7 +380,7 @@ def _object(data: Data) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadSnapshot("unreadable", "the snapshot is no JSON object")
+        raise BadSnapshot("unreadable", "the snapshot is not a JSON object")
     return value
 
 
@@ -393,9 +393,9 @@ def _checked(wire: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         digest = sealed(wire)["digest"]
     except (TypeError, ValueError, RecursionError):
-        raise BadSnapshot("unreadable", "the snapshot is not laid out as it should be") from None
+        raise BadSnapshot("unreadable", "the snapshot does not have the expected form") from None
     if wire.get("digest") != digest:
-        raise BadSnapshot("digest", "the snapshot was changed on its way: its digest is another")
+        raise BadSnapshot("digest", "the snapshot was changed on its way: its digest does not match")
     return wire
 
 

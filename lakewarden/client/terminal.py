@@ -20,7 +20,7 @@ def why(explained: Mapping[str, Any]) -> Iterator[str]:
         owner = f" (owner: {lack['owner']})" if lack.get("owner") else ""
         yield f"  lacks {lack.get('privilege') or lack.get('kind')}{_on(lack)}{owner}"
     if explained.get("request_url"):
-        yield f"  ask for it: {explained['request_url']}"
+        yield f"  request access: {explained['request_url']}"
 
 
 def _branch(tree: Mapping[str, Any], depth: int) -> Iterator[str]:

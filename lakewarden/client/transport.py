@@ -109,10 +109,10 @@ class Transport:
         if not usable or parts.query or parts.fragment or not url.isprintable() or " " in url:
             raise NotConfigured("the console's address must look like https://console.example.org")
         if "@" in parts.netloc:
-            raise NotConfigured("the console's address must not hold a name or password")
+            raise NotConfigured("the console's address must not contain a name or password")
         self.url = url.rstrip("/")
         if not (token.isascii() and token.isprintable()) or not token or " " in token:
-            raise NotConfigured("the token is empty or holds characters that no token has")
+            raise NotConfigured("the token is empty or contains characters that are not allowed")
         self._token = token
         self.timeout, self.attempts, self.total = timeout, max(1, attempts), total
         self.after_writing: list[Callable[[], None]] = []
@@ -148,7 +148,9 @@ class Transport:
         try:
             with self._opener.open(request, timeout=silence) as answer:
                 if answer.headers.get_content_type() != "text/event-stream":
-                    raise Unavailable(self.tidy(f"{self.url} answered something else (request {request_id})"))
+                    raise Unavailable(
+                        self.tidy(f"{self.url} sent an answer that cannot be read (request {request_id})")
+                    )
                 while line := answer.readline(MAX_LINE):
                     yield line.decode(errors="replace").rstrip("\r\n")
         except urllib.error.HTTPError as error:
@@ -220,14 +222,16 @@ class Transport:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise Unavailable(self.tidy(f"{self.url} answered something else (request {request_id})"))
+            raise Unavailable(
+                self.tidy(f"{self.url} sent an answer that cannot be read (request {request_id})")
+            )
         return value
 
     def _refusal(self, error: urllib.error.HTTPError, deadline: float, request_id: str) -> Exception:
         if error.code in REPEATABLE:
             return _Again(f"status {error.code}", after=_retry_after(error.headers.get("Retry-After", "")))
         if 300 <= error.code < 400:
-            text = "it redirects; name the address it points to, the token is not sent on"
+            text = "it redirects, and the token is not sent on; set the address it points to"
         else:
             text = f"status {error.code}: {_message(error, deadline)}"
         kind = _BY_STATUS.get(error.code, Unavailable)
@@ -268,7 +272,7 @@ def received(answer: Any, deadline: float) -> bytes:
     content = _read(answer, deadline)
     packing = answer.headers.get("Content-Encoding", "")
     if packing.lower() not in ("gzip", "identity", ""):
-        raise Unavailable(f"the answer is packed as {packing[:20]}, which nobody asked for")
+        raise Unavailable(f"the answer is packed as {packing[:20]}, which was not requested")
     if packing.lower() != "gzip":
         return content
     try:
@@ -304,5 +308,5 @@ def setting(given: str | None, variable: str) -> str:
     """What was given, else the environment's; raises NotConfigured when there is neither."""
     value = given if given is not None else os.environ.get(variable, "")
     if not value:
-        raise NotConfigured(f"set {variable}, or give it to the client")
+        raise NotConfigured(f"set {variable}, or pass it to the client")
     return value

@@ -89,5 +89,5 @@ class ObjectRef:
         """Read an AuthZEN resource: `parse("table", "prod/hr.sales.orders")`.  Raises BadName."""
         realm, slash, name = id.partition("/")
         if not realm or (slash and not name):
-            raise BadName(f"`{id}` names no object")
+            raise BadName(f"`{id}` does not name an object")
         return cls(type, realm, _split_by_type(type, name) if slash else ())

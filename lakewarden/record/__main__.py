@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error.filename}: {error.strerror}\n")
         return 2
     except UnicodeDecodeError:
-        sys.stderr.write("the key and the checkpoints are text; one of these files is none\n")
+        sys.stderr.write("the key and the checkpoints must be text files; one of them is not\n")
         return 2
     sys.stdout.write("".join(f"{line}\n" for line in verdict.lines))
     return 0
@@ -43,27 +43,29 @@ def _time(text: str) -> str:
     try:
         return a_time(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2026-01-31, or with T12:00Z") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time; write 2026-01-31, or with T12:00Z"
+        ) from None
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lakewarden.record", description="Check an archive.")
-    parser.add_argument("archive", type=Path, help="the record or evidence, a zip file")
-    parser.add_argument("--key", required=True, help="the site's public key, or a file with it, or with all")
-    parser.add_argument("--person", default="", help="of evidence, tell about user:NAME alone")
+    parser.add_argument("archive", type=Path, help="the audit log or evidence, a zip file")
+    parser.add_argument("--key", required=True, help="the site's public key, or a file with its keys")
+    parser.add_argument("--person", default="", help="for evidence: show only user:NAME")
     parser.add_argument("--object", default="", help="refuse evidence that is not about table:REALM/NAME")
     parser.add_argument("--as-of", type=_time, help="refuse evidence of another day or moment")
     parser.add_argument(
         "--checkpoints",
         type=Path,
         metavar="FILE",
-        help="signed checkpoints that were kept elsewhere: refuse what is older, or of another record",
+        help="signed checkpoints kept elsewhere: refuse an archive that is older or of another log",
     )
     parser.add_argument(
         "--record",
         type=Path,
         metavar="FILE",
-        help="of evidence, the archive of the whole record: refuse what leaves something out",
+        help="for evidence: the complete audit log; refuse evidence that leaves something out",
     )
     return parser
 

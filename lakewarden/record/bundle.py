@@ -80,7 +80,9 @@ def _check(
     for log in list(kept):
         excuse(kept[log], [item for item in losses if item.log == log])
     if whole is not None and manifest["kind"] != "evidence":
-        raise Broken(f"only evidence about an object is held against a record, not a {manifest['kind']}")
+        raise Broken(
+            f"only evidence about an object can be compared with the audit log, not a {manifest['kind']}"
+        )
     statements = _checked(archive, keys, manifest, kept, person, whole)
     statements.lines += [str(item) for item in losses]
     return statements
@@ -119,7 +121,7 @@ def _changes(
     """Every change of the record that the checkpoint is of, once all of it was found to follow."""
     manifest = manifest_in(whole, keys)
     if (manifest["kind"], manifest["site"]) != ("record", head.log):
-        raise Broken(f"what it is held against is not the record of {head.log}")
+        raise Broken(f"the archive to compare with is not the audit log of {head.log}")
     roots = {size: set(some) for size, some in kept.get(head.log, {}).items()}
     _join(roots, {head.size: {head.root}})
     _record(whole, keys, manifest, {head.log: roots})
@@ -153,7 +155,7 @@ def _record(
         raise Broken("what was lost by a restore is not what the record says")
     statements = ProvedStatements(
         [
-            f"whole: {log.size} changes up to {last}",
+            f"intact: {log.size} changes up to {last}",
             f"signed: {len(roots)} checkpoints, the last over {max(roots)} changes",
         ]
     )
@@ -169,18 +171,18 @@ def _looks(
     roots = signed_roots(archive, keys, LOOKS_SIGNED, log_name)
     _join(roots, kept.get(log_name, {}))
     excuse(roots, [item for item in losses if item.log == log_name])
-    log, previous = SignedLog(roots, "refusal or look"), ""
+    log, previous = SignedLog(roots, "refusal or view"), ""
     with archive.open(LOOKS) as file:
         for line in file:
             entry, number = json.loads(line), log.size + 1
             if entry["previous"] != previous:
-                raise Broken(f"refusal or look {number} does not follow from the one before")
+                raise Broken(f"refusal or view {number} does not follow from the one before")
             if chain.digest(previous, entry["record"]) != entry["digest"]:
-                raise Broken(f"refusal or look {number} was changed after it was written")
+                raise Broken(f"refusal or view {number} was changed after it was written")
             previous = entry["digest"]
             log.append(previous)
     log.end()
-    return f"whole: {log.size} refusals and looks, signed by {len(roots)} checkpoints"
+    return f"intact: {log.size} refusals and views, signed by {len(roots)} checkpoints"
 
 
 def _join(roots: Roots, further: Roots) -> None:

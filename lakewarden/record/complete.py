@@ -36,9 +36,9 @@ def check(
         if left := sorted(code for code in led - gifts if kind(code) in GIFTS):
             raise Broken(f"it leaves {left[0]} out, which led to {row['principal']}")
     many = len(whole.empty)
-    empty = f"; {many} group{'s' * (many > 1)} had nobody in, as the site says" if many else ""
+    empty = f"; {many} group{'s' * (many > 1)} had no members, as the site says" if many else ""
     who = "nobody else and of nothing else" if everybody else "nothing else about the people in it"
-    return f"complete: the whole record knows of {who}{empty}"
+    return f"complete: the audit log knows of {who}{empty}"
 
 
 def _codes(row: Mapping[str, Any]) -> Iterator[str]:

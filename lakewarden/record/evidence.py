@@ -71,10 +71,10 @@ def lot(seed: str, pseudonym: str) -> str:
 def _counted(rows: list[Mapping[str, Any]], population: Mapping[str, Any]) -> None:
     """Raises Broken unless each person stands there once, and as many as it says."""
     if any(len({row[name] for row in rows}) != len(rows) for name in ("principal", "pseudonym")):
-        raise Broken("somebody stands in it twice")
+        raise Broken("a person is listed twice")
     counts = (population["listed"], population["with_access"])
     if counts != (len(rows), sum(bool(row["actions"]) for row in rows)):
-        raise Broken("the people in it are not as many as it says")
+        raise Broken("the number of people in it is not what it says")
 
 
 def _drawn(access: Mapping[str, Any], question: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ class Expected(NamedTuple):
     def differs(self, manifest: Mapping[str, Any]) -> str:
         """In words what the archive is instead; empty when it is what was expected."""
         if (self.object or self.as_of) and manifest["kind"] != "evidence":
-            return f"this is no evidence about an object, but of kind {manifest['kind']}"
+            return f"this is not evidence about an object, but of kind {manifest['kind']}"
         if not (self.object or self.as_of):
             return ""
         question = manifest["question"]

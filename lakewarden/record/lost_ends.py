@@ -31,7 +31,7 @@ class Lost(NamedTuple):
         return {**self._asdict(), "notes": [list(note) for note in self.notes]}
 
     def __str__(self) -> str:
-        what = "refusals and looks" if self.log.endswith("/access") else "revisions"
+        what = "refusals and views" if self.log.endswith("/access") else "revisions"
         return (
             f"lost: {what} {self.ended + 1} to {self.signed}, when the database was restored from a copy: "
             f"{self.reason}"

@@ -46,7 +46,7 @@ class PublicKey(NamedTuple):
         match = _KEY.match(text.strip())
         raw = decoded(match[3]) if match else b""
         if match is None or raw[:1] != ED25519 or len(raw) != 33:
-            raise BadNote("this is no public key; it looks like name+12ab34cd+AbC…=")
+            raise BadNote("this is not a public key; one looks like name+12ab34cd+AbC…=")
         key = cls(match[1], raw[1:])
         if key.number.hex() != match[2]:
             raise BadNote("the public key does not fit its own number")
@@ -79,10 +79,10 @@ def opened(text: str, key: PublicKey) -> Checkpoint:
     body, empty, tail = text.partition("\n\n")
     lines = body.split("\n")
     if len(lines) < 3 or not lines[0].strip() or not re.match(r"^(0|[1-9][0-9]*)$", lines[1]):
-        raise BadNote("this is no checkpoint")
+        raise BadNote("this is not a checkpoint")
     root = decoded(lines[2])
     if len(root) != 32 or len(lines) > 3:
-        raise BadNote("this is no checkpoint")
+        raise BadNote("this is not a checkpoint")
     checkpoint = Checkpoint(lines[0], int(lines[1]), root.hex())
     for line in tail.splitlines() if empty else []:
         match = _SIGNATURE.match(line)

@@ -109,7 +109,7 @@ def _as_decided(row: Mapping[str, Any], record: ReviewRecord) -> None:
     if same != (row["choice"], row["takes"], row["until"], row["reason"]):
         raise Broken(f"the record does not say that row {number} was decided so")
     if change["actor"] != row["decided_by"]:
-        raise Broken(f"row {number} was decided by somebody else")
+        raise Broken(f"row {number} was decided by another person")
 
 
 def _as_carried(row: Mapping[str, Any], record: ReviewRecord, facts: list[str]) -> None:

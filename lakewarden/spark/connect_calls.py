@@ -65,7 +65,7 @@ public class Calls extends scala.runtime.AbstractFunction0 implements ServerInte
     static String refused(Object message) {
         if (!(message instanceof ExecutePlanRequest)) return null;
         Plan plan = ((ExecutePlanRequest) message).getPlan();
-        if (plan.hasCompressedOperation()) return "what is packed";
+        if (plan.hasCompressedOperation()) return "a compressed plan";
         if (!plan.hasCommand()) return null;
         Command command = plan.getCommand();
         String kind = command.getCommandTypeCase().name();
@@ -101,8 +101,8 @@ class Judged extends ForwardingServerCallListener.SimpleForwardingServerCallList
 }
 """
 _REFUSAL = (
-    f"{CODE}: access denied: %s is no plan that could be looked at; write by a DataFrame or SQL instead, "
-    "and save models where the guard is not"
+    f"{CODE}: access denied: %s cannot be checked before it runs; write with a DataFrame or SQL instead, "
+    "and save models in a session without the guard"
 )
 
 
@@ -119,7 +119,7 @@ def refuse_unknown_calls(jvm: Any) -> None:
         _put_first(jvm, registry, calls.begin(_KNOWN, _KNOWN_OF_MODELS, _REFUSAL))
     except Exception as error:  # py4j and Java say it in many ways
         raise NotConfigured(
-            f"the calls of clients cannot be looked at in this version of Spark: {error}"
+            f"the calls of clients cannot be checked in this version of Spark: {error}"
         ) from error
 
 

@@ -34,7 +34,7 @@ def settings_of(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise NotConfigured(f"`{text}` is no setting; write NAME=VALUE")
+            raise NotConfigured(f"`{text}` is not a setting; write NAME=VALUE")
         pairs[name] = value
     return pairs
 
@@ -63,9 +63,7 @@ class Users:
                 self._users = {str(item.serverSessionId()): str(item.userId()) for item in listed}
             user = self._users.get(key)
             if not user:
-                raise Nobody(
-                    "no user is known here, so nothing is allowed; connect as sc://host/;user_id=NAME"
-                )
+                raise Nobody("no user is named, so nothing is allowed; connect as sc://host/;user_id=NAME")
             if user not in self._held:
                 who = Principal("user", user)
                 self._held[user] = FreshSnapshot(self._client, self._realm, who, refresh=self._refresh)
@@ -164,7 +162,7 @@ def _without_secrets(settings: Mapping[str, str]) -> None:
     """Raises NotConfigured where a setting holds a secret, for clients may read every setting."""
     if names := exposed(settings):
         raise NotConfigured(
-            f"every client could read the setting {', '.join(names)}: take it out, and put the secret where "
+            f"every client could read the setting {', '.join(names)}: remove it, and put the secret where "
             "the driver or Hadoop finds it by itself (a password file, a key store, a role of the machine)"
         )
 

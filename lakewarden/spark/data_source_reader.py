@@ -54,7 +54,7 @@ class ReadingFailed(Exception):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What was asked for by options, checked; `token` is empty on executors."""
+    """What was requested by options, checked; `token` is empty on executors."""
 
     url: str
     token: str = field(repr=False)
@@ -75,7 +75,7 @@ class ReadOptions:
         unknown = sorted(set(options) - OPTIONS)
         if unknown:
             raise ReadingFailed(
-                "OPTION", f"there is no option {unknown[0]}; known are {', '.join(sorted(OPTIONS))}"
+                "OPTION", f"there is no option {unknown[0]}; the options are {', '.join(sorted(OPTIONS))}"
             )
         view = _needed(options, "view")
         if view not in VIEWS:
@@ -84,7 +84,7 @@ class ReadOptions:
         url = options.get("url", "").rstrip("/")
         if url and not options.get("token") and url != os.environ.get("LAKEWARDEN_URL", "").rstrip("/"):
             raise ReadingFailed(
-                "OPTION", "give option token with option url: LAKEWARDEN_TOKEN is not for there"
+                "OPTION", "give option token with option url: LAKEWARDEN_TOKEN is for another address"
             )
         token = _setting(options, "token", "LAKEWARDEN_TOKEN")
         return cls(
@@ -183,7 +183,7 @@ def planned(wanted: ReadOptions) -> Plan:
         parts = tuple((str(item["after"]), str(item["upto"])) for item in answer["splits"])
         return Plan(int(answer["revision"]), str(answer["at"]), parts)
     except (KeyError, TypeError, ValueError):
-        raise ReadingFailed("UNAVAILABLE", f"{wanted.url} did not say where to cut") from None
+        raise ReadingFailed("UNAVAILABLE", f"{wanted.url} did not say how to split the data") from None
 
 
 def narrowed(wanted: ReadOptions, plan: Plan) -> str:
@@ -194,7 +194,7 @@ def narrowed(wanted: ReadOptions, plan: Plan) -> str:
     except ConsoleError as error:
         raise failed(error) from None
     if not isinstance(token, str):
-        raise ReadingFailed("UNAVAILABLE", f"{wanted.url} gave no token for the reading")
+        raise ReadingFailed("UNAVAILABLE", f"{wanted.url} gave no token for reading")
     return token
 
 
@@ -215,7 +215,7 @@ def pages(part: Part) -> Iterator[list[dict[str, Any]]]:
         answer = _answered(line, f"{BASE}/{wanted.view}", {**query, "after": after})
         rows, following = answer.get("results"), answer.get("next", "")
         if not isinstance(rows, list) or not (following is None or _beyond(following, after)):
-            raise ReadingFailed("UNAVAILABLE", f"{wanted.url} answered something that is no page")
+            raise ReadingFailed("UNAVAILABLE", f"{wanted.url} sent an answer that is not a page")
         yield rows
         if following is None:
             return

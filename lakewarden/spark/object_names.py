@@ -86,10 +86,10 @@ def questions(touches: Iterable[Action], snapshot: Snapshot, catalogs: Catalogs)
     return list(questions_)
 
 
-_NO_OPERATION = "it is none of the operations that the guard knows"
-_NOWHERE = "it lies in no fileset or table that the console shows you"
-_STRAYED = "the files of the table lie there, and not where the console says"
-_HIDDEN = "something that the console does not show you lies there, around it or inside it"
+_NO_OPERATION = "the guard does not know this operation"
+_NOWHERE = "it is not in a fileset or table that you can see in the console"
+_STRAYED = "the table's files are there, not at the location in the console"
+_HIDDEN = "an object that you cannot see in the console is there, around it or inside it"
 
 
 def _of_touch(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> Iterator[LawQuestion]:
@@ -128,7 +128,7 @@ def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterat
 def _question(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> LawQuestion:
     place = catalogs[touch.name[0]]
     if place is None:
-        text = f"catalog {touch.name[0]} stands for nothing; set {SETTING}{touch.name[0]}"
+        text = f"catalog {touch.name[0]} is not mapped to a governed catalog; set {SETTING}{touch.name[0]}"
         return LawQuestion(touch.action, Nameless(touch.kind, catalogs.realm, (".".join(touch.name),)), text)
     question = _named(touch, place, snapshot, catalogs.realm)
     if touch.name[0] != SESSION_CATALOG:

@@ -99,7 +99,7 @@ class OneAnalyser:
         session = pairs(spark._jsparkSession.sessionState().conf().getAllConfs())
         for name in names:
             if name in session or spark.sparkContext.getConf().get(name) is not None:
-                raise NotConfigured(f"take out the setting {name}: with it Spark may ask no guard")
+                raise NotConfigured(f"remove the setting {name}: with it Spark may run without the guard")
         for name in names:
             self._known.registerStaticConfigKey(name)
         self._fixed = names

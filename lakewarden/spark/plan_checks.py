@@ -32,7 +32,7 @@ _PARTS = (
 """Where Spark analyses the body of a view, a subquery, again what it keeps in memory for others, or looks up
 each table of a list (Spark 4 shows only the names of those that are refused; 3.5 would fail as a whole)."""
 
-_CHANGED = "it says where names lead, and was changed after the guard began; set it before"
+_CHANGED = "it decides what names stand for, and was changed after the guard started; set it before"
 
 _RUNNING = ("CommandExec.sideEffectResult", "V2CommandExec.result")
 """Where a command runs: it was checked, and what it looks at itself is not handed to the program."""

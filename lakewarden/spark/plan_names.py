@@ -37,8 +37,8 @@ _HARMLESS = (
 )
 """Tables of Spark's own that hold nobody's data: they make up rows, or throw them away."""
 
-ELSEWHERE = "it may lead elsewhere than the name says, and the guard cannot tell where"
-_STRANGE = "it is none of the formats that the guard knows"
+ELSEWHERE = "it may open something other than the name says, and the guard cannot tell what"
+_STRANGE = "the guard does not know this format"
 _QUOTED = frozenset('"`')
 _WILD = frozenset("%\\")
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
@@ -210,7 +210,12 @@ class Namer:
             return (Name(UNKNOWN, ("a name of more than 63 bytes", "the database may shorten it")),)
         if not quoted or options.quotes_names(str(self._session.version())):
             return ()
-        return (Name(UNKNOWN, ("a name with quotes", "this Spark hands such a name to the database as SQL")),)
+        return (
+            Name(
+                UNKNOWN,
+                ("a name with quotes", "this version of Spark passes such a name to the database as SQL"),
+            ),
+        )
 
     def _url(self, catalog: str) -> str:
         """Where a catalog leads by this session's settings; empty where they do not say."""
@@ -311,7 +316,7 @@ class Namer:
             given = {name: value for name, value in given.items() if name != "url"}
         strange = _refused(given, _OWN_OPTIONS, f"format {_OWN_FORMAT}")
         if self._console.shared and not given.get("token"):
-            own = "give option token: the server's own is not for its clients"
+            own = "give option token: clients cannot use the server's own"
             strange = (*strange, Name(UNKNOWN, (f"format {_OWN_FORMAT}", own)))
         return strange
 
@@ -354,7 +359,7 @@ class Namer:
             return (*self.described(table), *strange)
         given = {name.lower(): value for name, value in given.items()}
         paths = texts(source.paths()) if "path" not in given else (given["path"],)
-        names = tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
+        names = tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream without a path",)),)
         return (*names, *strange)
 
 
@@ -374,7 +379,7 @@ def _pushed(table: Any, told: Mapping[str, str]) -> Names:
     )
 
 
-_VALUES = "this database may read the values in a statement as SQL; set it to false for the catalog"
+_VALUES = "this database may run values in a statement as SQL; set it to false for the catalog"
 _LONGEST = 63
 _CATALOG = "spark.sql.catalog."
 _PYTHON_TABLE = "org.apache.spark.sql.execution.datasources.v2.python.PythonTable"

@@ -54,7 +54,7 @@ def tidy(session: Any, plan: Any) -> None:
         try:
             _remove_log(gateway().jvm.org.apache.hadoop.fs.Path(path), configuration)
         except Exception as error:  # noqa: BLE001 - the refusal itself is what is told
-            log.warning("an empty folder of a refused stream stays at %s: %s", path, error)
+            log.warning("an empty folder of a refused stream was left at %s: %s", path, error)
 
 
 def _remove_log(path: Any, configuration: Any) -> None:

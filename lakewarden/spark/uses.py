@@ -94,7 +94,7 @@ class Reporter:
         try:
             self._report(message["realm"], message["run"], message["uses"])
         except BadQuestion as error:
-            log.error("the console does not take these uses, they are dropped: %s", error)
+            log.error("the console does not accept these uses, so they are dropped: %s", error)
         except ConsoleError as error:
             log.warning("uses of run %s wait in %s: %s", message["run"], self._spool, error)
             return False
@@ -126,7 +126,7 @@ def _read(place: Path) -> dict[str, Any] | None:
         message = None
     if isinstance(message, dict) and {"realm", "run", "uses"} <= message.keys():
         return message
-    log.warning("%s holds no report of uses", place)
+    log.warning("%s is not a report of uses", place)
     return None
 
 

@@ -60,7 +60,7 @@ def pinned(
         live_history.must_be_live(realm.pk, revision)
     past = at_revision(revision)
     if past is None:
-        raise Gone(f"Revision {revision} of {root.realm} is gone; ask for splits again.")
+        raise Gone(f"Revision {revision} of {root.realm} is gone; fetch splits again.")
     return Pin(root, realm, revision, at or past.moment)
 
 

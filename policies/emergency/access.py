@@ -149,7 +149,7 @@ def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[
     must_be_member(wanted.node, person)
     codes = privileges(wanted.node, wanted.action)
     if not codes:
-        raise Invalid(gettext("Nothing on such an object can be opened in an emergency."))
+        raise Invalid(gettext("There is no emergency access to an object of this type."))
     running = Emergency.objects.filter(person=person, securable=wanted.node.id, state="open", until__gt=now)
     if running.exists():
         raise Conflict(gettext("You have opened this already; it is still open."))

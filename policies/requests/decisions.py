@@ -244,9 +244,7 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
     for item in held:
         given = yes.give.get(item.part.number)
         if given is not None and (not given or not set(given) <= set(item.part.privileges)):
-            raise Invalid(
-                gettext("Grant some of the privileges that were asked for and no others, or refuse.")
-            )
+            raise Invalid(gettext("Grant some of the requested privileges and no others, or refuse."))
         if given is not None and yes.role is not None and set(given) != set(item.part.privileges):
             raise Invalid(gettext("A role is given whole; give less of this without the role."))
         if not item.place.exact and item.part.kind != Kind.MEMBERSHIP:

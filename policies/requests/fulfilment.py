@@ -97,7 +97,7 @@ def _give(
 ) -> None:
     end = ends(request, [item.part for item in held], current.at)
     if end is not None and end <= current.at:
-        raise Invalid(gettext("The time that was asked for is over."))
+        raise Invalid(gettext("The requested time is over."))
     ordered = sorted(
         held, key=lambda mandate: (mandate.part.kind != RequestPart.Kind.MEMBERSHIP, mandate.part.number)
     )

@@ -81,15 +81,13 @@ class Worked:
 def refs_of(wanted: Sequence[WantedAction]) -> tuple[ObjectRef, ...]:
     """The objects meant, as they were named, all of one realm.  Raises Invalid."""
     if not wanted or len(wanted) > MOST_WANTED:
-        raise Invalid(
-            gettext("Ask for one thing at least, and for %(most)s at most.") % {"most": MOST_WANTED}
-        )
+        raise Invalid(gettext("Request at least one item and at most %(most)s.") % {"most": MOST_WANTED})
     try:
         refs = [ObjectRef.parse(item.type, item.name) for item in wanted]
     except BadName as problem:
         raise Invalid(f"{problem}.") from problem
     if len({ref.realm for ref in refs}) > 1:
-        raise Invalid(gettext("Ask for each realm separately."))
+        raise Invalid(gettext("Request access in each realm separately."))
     return tuple(refs)
 
 
@@ -250,7 +248,7 @@ def _why_not(explanation: Explanation, wanted_action: WantedAction, ways: Sequen
             "action": wanted_action.action,
             "name": wanted_action.name,
         }
-    return gettext("%(action)s on %(name)s cannot be asked for.") % {
+    return gettext("%(action)s on %(name)s cannot be requested.") % {
         "action": wanted_action.action,
         "name": wanted_action.name,
     }

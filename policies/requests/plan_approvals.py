@@ -119,7 +119,7 @@ def ask(planned: PlanToApprove, *, by: Actor, reason: str) -> AccessRequest:
             raise Invalid(gettext("This contains characters that cannot be stored."))
         if AccessRequest.objects.filter(STILL_OPEN, asker=asker).count() >= MOST_OPEN:
             raise Invalid(
-                gettext("You have %(most)s open requests; take some back before you ask for more.")
+                gettext("You have %(most)s open requests; withdraw some before you make more.")
                 % {"most": MOST_OPEN}
             )
         authority = of_duty(by, "request", held=True, otherwise="")

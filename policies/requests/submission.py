@@ -84,6 +84,14 @@ def holders(asker: Principal) -> list[Principal]:
     return parties.holders(asker)
 
 
+def not_yours_to_request() -> str:
+    """Why somebody may not ask for this holder: the same on every surface, and whether or not it exists."""
+    return gettext(
+        "You may request access for yourself, for groups you are in, and for service accounts you are "
+        "responsible for."
+    )
+
+
 def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) -> Foresight:
     """What asking would come to.  Raises Invalid for what cannot be asked for, whatever the reason given."""
     now = now or timezone.now()
@@ -152,11 +160,7 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
         if before := _asked_before(asking, asker):
             return before
         mine = {item.pk for item in parties.holders(_person(by))}
-        refusal = gettext(
-            "You may ask for yourself, for groups you are in, and for service accounts you are "
-            "responsible for."
-        )
-        authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=refusal)
+        authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=not_yours_to_request())
         foreseen = foresee(asking, asker, now=current.at)
         foreseen.rules.check(asking.reason, asking.ticket)
         _check_open(asking, asker)
@@ -190,11 +194,11 @@ def _check_open(asking: Asking, asker: Principal) -> None:
     mine = AccessRequest.objects.filter(STILL_OPEN, asker=asker)
     if same := mine.filter(digest=asking.digest).first():
         raise Conflict(
-            gettext("You asked for exactly this already: request %(number)s.") % {"number": same.pk}
+            gettext("You already requested exactly this: request %(number)s.") % {"number": same.pk}
         )
     if mine.count() >= MOST_OPEN:
         raise Invalid(
-            gettext("You have %(most)s open requests; take some back before you ask for more.")
+            gettext("You have %(most)s open requests; withdraw some before you make more.")
             % {"most": MOST_OPEN}
         )
 

@@ -216,7 +216,7 @@ class _Asked:
     def check(self, row: ReviewRow) -> None:
         """Raises Refused."""
         if row.desk_id not in self.desks or not is_on_its_desk(row) or row.pk in self.outdated:
-            raise Refused(gettext("You are not asked about row %(row)s.") % {"row": row.number})
+            raise Refused(gettext("You do not review row %(row)s.") % {"row": row.number})
         if is_own(row, self.mine):
             raise Refused(
                 gettext("Row %(row)s is your own access; someone else decides it.") % {"row": row.number}
@@ -229,7 +229,7 @@ class _Asked:
     def authority(self, by: Actor) -> Authority:
         acting = _acting(by, self.review)
         return of_duty(
-            acting, REVIEWER, held=bool(self.desks), otherwise=gettext("You are not asked about this.")
+            acting, REVIEWER, held=bool(self.desks), otherwise=gettext("You are not a reviewer of this.")
         )
 
 

@@ -107,7 +107,7 @@ def _authority(review: Review, by: Actor, rows: QuerySet[ReviewRow]) -> Authorit
     desks = {seat.desk_id for seat in seats}
     others = any(row.desk_id not in desks or not is_on_its_desk(row) for row in rows)
     held = by.principal is not None and (not others or management.leads(review, by.principal))
-    return of_duty(by, REVIEWER, held=held, otherwise=gettext("You are not asked about all of these rows."))
+    return of_duty(by, REVIEWER, held=held, otherwise=gettext("You do not review all of these rows."))
 
 
 def _own(person: Principal) -> Q:

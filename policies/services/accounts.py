@@ -59,7 +59,7 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
         except people.BadName as problem:
             raise Invalid(f"{str(problem).capitalize()}.") from problem
         if name != name.strip(" "):
-            raise Invalid(gettext("A name to sign in with has no spaces around it."))
+            raise Invalid(gettext("A sign-in name cannot begin or end with a space."))
         if _OF_SERVICES.match(name):
             raise Invalid(gettext("%(name)s is a name of service accounts.") % {"name": name})
         if owner_of_name := people.taken_name(name):

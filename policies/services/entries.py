@@ -55,7 +55,7 @@ def _turn(current: ChangeInProgress, node: Node, entry_change: Turn, by: Actor, 
     held = {row.privilege for row in rows}
     if drops_own_grant(by, entry_change.holder.name, held, held - entry_change.takes | entry_change.gives):
         raise Invalid(
-            gettext("Nobody takes Grant from themselves and keeps the rest. Someone else can take it.")
+            gettext("You cannot revoke your own Grant and keep the rest. Another person can revoke it.")
         )
     removed = [row for row in rows if row.privilege in entry_change.takes]
     for row in removed:

@@ -48,7 +48,7 @@ def test_a_kind_of_object_that_no_law_knows_is_not_taken_for_a_realm(
 ) -> None:
     context = ana.decide("user:ana", "read", what)["context"]
     assert context["missing"] == [{"kind": "object"}]
-    assert context["reason_user"].endswith("there is no such object, or it may not be known.")
+    assert context["reason_user"].endswith("there is no such object, or it may not be seen.")
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_the_job_reads_what_was_granted_and_nothing_before_or_after(demo: Demo, 
         "access denied: 1 of 2 refused, nothing was read",
         "  user:ana may not read table demo/shop.sales.orders",
         "    lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)",
-        f"    ask for it: {demo.console}/requests/new"
+        f"    request access: {demo.console}/requests/new"
         "?resource=demo%2Fshop.sales.orders&type=table&action=read&for=user%3Aana",
     ]
 

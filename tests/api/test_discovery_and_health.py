@@ -68,7 +68,7 @@ def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_ur
 
 
 def test_workers_and_beat_are_late_when_they_were_not_heard_of(db: None, client: Client) -> None:
-    assert ready(client)[1]["workers"] == "late - no worker was ever heard of"
+    assert ready(client)[1]["workers"] == "late - no worker has ever reported"
     tasks.alive("urgent")
     assert "work never served" in ready(client)[1]["workers"]
     for queue in ("urgent", "work", "looks"):

@@ -272,7 +272,7 @@ def test_a_revision_that_is_not_there_is_gone(marek: Caller, revision: int) -> N
     ranged = {"realm": "demo", "after": 0, "upto": 99, "revision": revision}
     response = get(marek, "grants", **ranged)
     assert (response.status_code, response["Content-Type"]) == (410, "application/problem+json")
-    assert "ask for splits again" in response.json()["detail"]
+    assert "fetch splits again" in response.json()["detail"]
     assert get(marek, "splits", view="grants", realm="demo", as_of=revision).status_code == 410
 
 

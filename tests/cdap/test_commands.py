@@ -94,16 +94,19 @@ def test_roles_are_listed(cdap: Node, shell: Shell) -> None:
 
 
 MISUSED: list[tuple[str, str]] = [
-    ("", "`` is no command; `help` lists them"),
-    ("make tea", "`make tea` is no command; `help` lists them"),
+    ("", "`` is not a command; `help` lists them"),
+    ("make tea", "`make tea` is not a command; `help` lists them"),
     (
         "grant actions READ",
-        "this is no whole command; it goes: grant actions <actions> on entity <entity> to",
+        "this command is incomplete; write: grant actions <actions> on entity <entity> to",
     ),
-    ("grant actions READ on entity dataset:ns.a to user", "it goes: grant actions <actions> on entity"),
-    ("list privileges", "it goes: list privileges for <principal-type> <principal-name>"),
+    ("grant actions READ on entity dataset:ns.a to user", "write: grant actions <actions> on entity"),
+    ("list privileges", "write: list privileges for <principal-type> <principal-name>"),
     ("grant actions READ on entity dataset:ns.a to wizard merlin", "write user, group or role NAME"),
-    ("grant actions READ,FLY on entity dataset:ns.a to user bob", "`FLY` is not an action; known are READ"),
+    (
+        "grant actions READ,FLY on entity dataset:ns.a to user bob",
+        "`FLY` is not an action; the actions are READ",
+    ),
     ("grant actions , on entity dataset:ns.a to user bob", "`` is not an action"),
     ("grant actions READ on entity dataset to user bob", "Cannot extract the entity type from dataset"),
     (
@@ -125,7 +128,7 @@ MISUSED: list[tuple[str, str]] = [
         "<namespace-name>.<entity-name>, given entity: [ns]",
     ),
     ("list roles for elf legolas", "write user, group or role NAME"),
-    ("create role 'open", "a quote is opened and not closed"),
+    ("create role 'open", "a quotation mark is not closed"),
 ]
 
 

@@ -137,7 +137,7 @@ def test_a_role_counts_through_who_holds_it(cdap: Node, alice: Caller) -> None:
 
 BAD: list[tuple[Any, str]] = [
     (b"", "Missing request body"),
-    (b"{", "no JSON text"),
+    (b"{", "is not JSON"),
     (b"[]", "must be a JSON object"),
     ({}, "Action is required"),
     (enforcement(action="FLY"), "`FLY` is no action here"),

@@ -72,7 +72,7 @@ def test_what_was_planned_is_what_then_is_decided_and_recorded(root: Node) -> No
     assert caller.may("ana", "read", REALM, "dataset:ns1.orders")
     digest = command(REALM, "4.3")[-1].removeprefix("plan ")
     output = command(REALM, "4.3", "--plan", digest, "--reason", "CDAP was upgraded")
-    assert output == ["c has the rules of CDAP 4.3; it had those of 3.5"]
+    assert output == ["c now has the rules of CDAP 4.3; before, 3.5"]
     assert not caller.may("ana", "read", REALM, "dataset:ns1.orders")
     assert caller.may("ana", "read", REALM, "namespace:ns1")
     assert caller.may("bea", "write", REALM, "dataset:ns1.orders")

@@ -313,7 +313,7 @@ def test_after_so_many_failed_refreshes_everything_is_refused_until_one_succeeds
             may(cache_, who, action)
     assert cache_.privileges("user:bob", "cdap") == {}
     assert [each.levelno for each in caplog.records].count(logging.ERROR) == 1
-    assert "mend the connection to the console" in caplog.text
+    assert "restore the connection to the console" in caplog.text
     site.start()
     with pytest.raises(Unavailable, match="everything is refused"):
         may(cache_, "alice", "read")  # not asked again within a moment

@@ -118,7 +118,7 @@ def test_require_many_names_every_lack_at_once(console: Peer) -> None:
     assert isinstance(raised.value, PermissionError)
     assert len(raised.value.refusals) == 2
     assert text.count("lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)") == 2
-    assert text.count("ask for it: http://127.0.0.1:8000/why/?x=1") == 2
+    assert text.count("request access: http://127.0.0.1:8000/why/?x=1") == 2
     assert str(pickle.loads(pickle.dumps(raised.value))) == text  # noqa: S301  our own bytes
 
 
@@ -128,7 +128,7 @@ def test_require_many_names_every_lack_at_once(console: Peer) -> None:
         ("privilege", "lacks SELECT_TABLE on table demo/a"),
         ("denied", "is denied SELECT_TABLE on table demo/a"),
         ("ownership", "does not own table demo/a"),
-        ("membership", "is no member of table demo/a"),
+        ("membership", "is not a member of table demo/a"),
         ("object", "no such object"),
         ("something new", "no such object"),
     ],

@@ -55,7 +55,7 @@ def test_why_says_what_a_yes_rests_on_and_what_a_no_lacks(typed: Typed) -> None:
     code, output = typed("why", "user:ana", "write", ORDERS)
     assert (code, output.splitlines()[0]) == (1, "user:ana may not write table demo/shop.sales.orders")
     assert "  lacks MODIFY_TABLE on table demo/shop.sales.orders (owner: user:olivia)" in output
-    assert "  ask for it: http" in output
+    assert "  request access: http" in output
     assert typed("why", "user:olivia", "read", ORDERS)[0] == 2
     assert typed("why", "nobody", "read", ORDERS)[0] == 2
     assert typed("why", "user:ana", "read", "nothing")[0] == 2
@@ -76,7 +76,7 @@ def test_a_snapshot_is_kept_and_decides_without_the_console(
     assert typed("check", "--snapshot", file, "user:olivia", "read", ORDERS)[0] == 2
     Path(file).write_text(Path(file).read_text().replace("SELECT_TABLE", "MODIFY_TABLE"))
     code, output = typed("check", "--snapshot", file, "user:ana", "write", ORDERS)
-    assert (code, output) == (2, "the snapshot was changed on its way: its digest is another\n")
+    assert (code, output) == (2, "the snapshot was changed on its way: its digest does not match\n")
     assert typed("check", "--snapshot", file + "x", "user:ana", "read", ORDERS)[0] == 2
 
 
@@ -159,7 +159,7 @@ def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_ref
     assert code == 1 and "user:ana loses" in out and "1 use would be refused" in out
     objects.drop(use.node, by=BY, authority=AUTHORITY)
     code, out = typed(*words, "--replay", "30")
-    assert code == 0 and "1 use of objects that are gone" in out
+    assert code == 0 and "1 use of deleted objects" in out
 
 
 STEPS = {name: {"count": 1, "results": []} for name in ("adds", "changes", "removals")}
@@ -171,9 +171,9 @@ WAITS = {"request": 7, "page": "/requests/7", "deciders": ["user:gil"], "lapses_
     [
         ({**STEPS, "realm": "demo", "waits_for": None}, 0, "3 steps applied to demo"),
         ({"realm": "demo", "waits_for": WAITS}, 5, "waits for approval by user:gil (request 7"),
-        ({"realm": "demo", "waits_for": {**WAITS, "deciders": []}}, 5, "nobody can yet"),
-        ({"realm": "demo"}, 2, "something else"),
-        ({"realm": "demo", "waits_for": 7}, 2, "something else"),
+        ({"realm": "demo", "waits_for": {**WAITS, "deciders": []}}, 5, "there is none yet"),
+        ({"realm": "demo"}, 2, "does not say what was applied"),
+        ({"realm": "demo", "waits_for": 7}, 2, "does not say what was applied"),
     ],
 )
 def test_apply_leaves_with_5_where_the_plan_waits_for_approval(
@@ -217,14 +217,14 @@ KEPT_FILE = {
 @pytest.mark.parametrize(
     ("files", "count", "code", "words"),
     [
-        ([], 0, 0, "no policy file that owns a part of demo"),
+        ([], 0, 0, "no applied policy file owns a part of demo"),
         ([KEPT_FILE], 0, 0, "0 differ"),
         ([{**KEPT_FILE, "count": 1, "results": [DRIFTED]}], 1, 3, "user:marek by console: on call"),
-        ([{**KEPT_FILE, "count": 1, "results": [DRIFTED]}], 1, 3, "take out of the file: old"),
+        ([{**KEPT_FILE, "count": 1, "results": [DRIFTED]}], 1, 3, "remove from the file: old"),
         ([{**KEPT_FILE, "count": 2, "results": [{**DRIFTED, "change": None}]}], 2, 3, "1 more"),
-        ([{**KEPT_FILE, "kept": False}], 0, 3, "what it said is lost"),
-        ([7], 0, 2, "something else"),
-        (None, 0, 2, "something else"),
+        ([{**KEPT_FILE, "kept": False}], 0, 3, "its content is lost"),
+        ([7], 0, 2, "does not say what differs"),
+        (None, 0, 2, "does not say what differs"),
     ],
 )
 def test_drift_leaves_with_3_where_something_was_changed_beside_a_file(

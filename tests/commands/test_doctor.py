@@ -88,7 +88,7 @@ def test_a_site_without_service_admins_is_told_so(db: None, shell: Shell, settin
     [item] = checks["site admins"]
     assert (item["state"], item["text"]) == (
         "warning",
-        "nobody is named, so nobody makes a metalake over /api (gravitino.authorization.serviceAdmins)",
+        "there is none, so nobody can create a metalake over /api (gravitino.authorization.serviceAdmins)",
     )
     assert "LAKEWARDEN_SERVICE_ADMINS" in item["advice"]
     assert shell("doctor --strict --quiet")[0] == 1

@@ -167,7 +167,7 @@ WALKS = (
         "ana",
         "/why",
         "combobox Who: ana > textbox What: shop.sales.orders ⏎ > see This is missing > "
-        "link Ask for access > textbox Why: Returns report for the board > "
+        "link Request access > textbox Why: Returns report for the board > "
         "button Send the request > see Waiting for a decision",
         lambda: AccessRequest.objects.get().state == "asked",
     ),

@@ -74,9 +74,10 @@ def test_the_command_says_what_is_lost_and_changes_nothing_of_the_record(
     command()
     output = capsys.readouterr().out
     assert (
-        f"the record ends at {ended}, was signed until {ended + 3}: lost is what followed {ended}" in output
+        f"the audit log ends at {ended}, was signed until {ended + 3}: lost is what followed {ended}"
+        in output
     )
-    assert "the log of refusals and looks ends at 2, was signed until 3: lost is what followed 2" in output
+    assert "the log of refusals and views ends at 2, was signed until 3: lost is what followed 2" in output
     assert f"manage.py restored --accept-end {ended} --reason TEXT" in output
     assert Counter.objects.get().revision == ended and not verify()
 
@@ -91,7 +92,7 @@ def test_an_operator_answers_for_it_and_the_record_is_whole_and_tells_the_gap(
     checkpoints.make()
     verdict = verify()
     assert verdict, verdict.broken or verdict.differing
-    assert verdict.lost[0] == gap and "refusals and looks 3 to 3" in verdict.lost[1]
+    assert verdict.lost[0] == gap and "refusals and views 3 to 3" in verdict.lost[1]
     call_command("verify_audit")
     assert gap in capsys.readouterr().out
     event = Event.objects.get(kind="record.restored")
@@ -106,7 +107,7 @@ def test_whoever_checks_it_elsewhere_is_told_the_gap_too(ended: int, kept: Path,
     with archive.open("wb") as file:
         signed_archives.record(file)
     lines = bundle.check(archive, signing.public_key(), expected=Expected(checkpoints=notes)).lines
-    assert lines[0].startswith("whole: ") and any(REASON in line for line in lines)
+    assert lines[0].startswith("intact: ") and any(REASON in line for line in lines)
 
 
 def test_changes_made_since_do_not_keep_it_from_being_said(ended: int, shop: Node) -> None:

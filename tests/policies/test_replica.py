@@ -151,7 +151,7 @@ def test_the_doctor_says_whether_it_follows(shop: Shop, copy: Replica) -> None:
     def said() -> list[str]:
         return [str(item) for item in examination._replica()]
 
-    assert "no standby" in said()[0]
+    assert "not a standby" in said()[0]
     shop.take(shop.sales, "SELECT_TABLE")
     copy.end()
     assert "does not answer" in said()[0]

@@ -394,14 +394,14 @@ def test_everybody_who_runs_the_site_is_told(world: World, settings: Any, client
 
 def test_the_command_names_them_and_sets_them_right(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("facts")
-    assert "every fact is as the console wrote it" in capsys.readouterr().out
+    assert "all facts are as the console wrote them" in capsys.readouterr().out
     past_triggers("UPDATE catalog_mode SET mode = 'off'")
     with pytest.raises(SystemExit):
         call_command("facts")
     assert "mode:" in capsys.readouterr().out
     call_command("facts", "--set-right")
     call_command("facts")
-    assert "every fact is as the console wrote it" in capsys.readouterr().out
+    assert "all facts are as the console wrote them" in capsys.readouterr().out
 
 
 JOIN = """

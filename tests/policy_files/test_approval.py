@@ -262,7 +262,7 @@ def test_nobody_approves_a_plan_whose_steps_were_altered_past_the_console(world:
     planned = PlannedFile.objects.get(request=request)
     planned.steps[-1][part] = planned.steps[0][part]
     planned.save()
-    with pytest.raises(Conflict, match="not those that were asked for"):
+    with pytest.raises(Conflict, match="differ from the requested ones"):
         decisions.approve(request.pk, by=acting("gil"))
     assert request.parts.get().state == "asked"
     decisions.refuse(request.pk, "not what it was", by=acting("gil"))

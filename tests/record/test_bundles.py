@@ -159,7 +159,7 @@ def test_evidence_holds_what_an_auditor_reads(orders: Path) -> None:
 
 def test_the_whole_record_is_proved(shop: Node, tmp_path: Path) -> None:
     statements = lines(saved(tmp_path / "record.zip", signed_archives.record))
-    assert statements[0].startswith("whole: ")
+    assert statements[0].startswith("intact: ")
     assert statements[1].startswith("signed: 1 checkpoint")
 
 
@@ -373,7 +373,7 @@ def test_another_genuine_archive_in_its_place_is_refused_when_one_says_what_one_
     for other in ("2001-01-31", f"{day}T00:00:00+00:00", f"{day}T00:00:00Z"):
         with pytest.raises(Broken, match=rf"as of {day}.*, not as of {re.escape(other)}"):
             lines(orders, as_of=other)
-    with pytest.raises(Broken, match="no evidence about an object, but of kind record"):
+    with pytest.raises(Broken, match="not evidence about an object, but of kind record"):
         lines(saved(tmp_path / "record.zip", signed_archives.record), object=table)
     same = Checkpoint.objects.get().note
     assert lines(orders, checkpoints=same)
@@ -398,7 +398,7 @@ def test_a_key_that_was_changed_since_still_proves_what_it_signed(
     settings.LAKEWARDEN_SIGNING_KEYS = (signing.new_key(), *settings.LAKEWARDEN_SIGNING_KEYS)
     archive = saved(tmp_path / "record.zip", signed_archives.record)
     keys = notes.public_keys("\n".join(map(str, signing.public_keys())))
-    assert old in keys and bundle.check(archive, keys).lines[0].startswith("whole: ")
+    assert old in keys and bundle.check(archive, keys).lines[0].startswith("intact: ")
     with pytest.raises(Broken, match="not signed by"):
         bundle.check(archive, signing.public_key())
 
@@ -410,7 +410,7 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
     archive = about(tmp_path / "open.zip", the("table", "shop.sales.orders"))
     whole = saved(tmp_path / "record.zip", signed_archives.record)
     complete = bundle.check(archive, signing.public_key(), record=whole).lines[1]
-    assert complete.endswith("of nothing else; 1 group had nobody in, as the site says")
+    assert complete.endswith("of nothing else; 1 group had no members, as the site says")
     statements = lines(archive, "user:ana")
     assert statements[1].startswith("authorization was pass-through: every member could")
     assert "read" in statements[2] and statements[3].startswith("  was a member: since change")

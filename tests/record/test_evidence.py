@@ -353,8 +353,8 @@ LIES: dict[str, tuple[tuple[str, Lie, str], ...]] = {
         ("a denial left out", without_the_denial, "by what is shown, user:gus could do: read"),
         ("an action too many", can_more, "by what is shown, user:bob could do: read"),
         ("a fact that is true and leads nowhere", a_gift_in_between, "leads to nothing else"),
-        ("somebody twice", twice, "stands in it twice"),
-        ("somebody left out", fewer, "not as many as it says"),
+        ("somebody twice", twice, "is listed twice"),
+        ("somebody left out", fewer, "not what it says"),
         ("the name of another table", another_table, "what stood there is table demo/shop.sales.orders"),
         ("another name at its place", another_name, "puts table orders there, not table items"),
         ("a level left out", another_way_down, "does not stand below"),
@@ -424,9 +424,9 @@ def test_even_the_sites_key_cannot_make_of_ana_what_ana_was_not(site: Site, tmp_
 def test_the_whole_record_knows_of_nothing_else(site: Site, tmp_path: Path, law: str) -> None:
     node, record = getattr(site, law), the_record(tmp_path / "record.zip")
     statements = lines(taken(tmp_path / "e.zip", node), record=record)
-    assert statements[1] == "complete: the whole record knows of nobody else and of nothing else"
+    assert statements[1] == "complete: the audit log knows of nobody else and of nothing else"
     bob = lines(taken(tmp_path / "bob.zip", node, "user:bob"), record=record)
-    assert bob[1] == "complete: the whole record knows of nothing else about the people in it"
+    assert bob[1] == "complete: the audit log knows of nothing else about the people in it"
     sample = lines(taken(tmp_path / "s.zip", node, sample=1, seed="x"), record=record)
     assert sample[1] == bob[1]
 
@@ -514,7 +514,7 @@ def test_an_end_that_was_left_out_is_seen(site: Site, tmp_path: Path) -> None:
 
 def test_evidence_is_held_against_the_record_of_its_own_site_alone(site: Site, tmp_path: Path) -> None:
     genuine = taken(tmp_path / "e.zip", site.herd)
-    with pytest.raises(Broken, match="is not the record of"):
+    with pytest.raises(Broken, match="is not the audit log of"):
         lines(genuine, record=genuine)
     record = the_record(tmp_path / "record.zip")
     with pytest.raises(Broken, match="not a record"):

@@ -107,7 +107,7 @@ BAD = [
     ({**READ, "reson": "a misspelling"}, 400, "reson is no field of this body"),
     ({**READ, "requested_access": {"until": "2030-01-01"}}, 400, "until is no field of this body"),
     ({**READ, "resource": {**ORDERS, "id": 7}}, 400, "id must be a text"),
-    ({**READ, "resource": {"type": "table", "id": "demo/"}}, 400, "names no object"),
+    ({**READ, "resource": {"type": "table", "id": "demo/"}}, 400, "does not name an object"),
     ({**READ, "resource": {"type": "table", "id": "\0"}}, 400, ""),
     ({**READ, "resource": {"type": "table", "id": "x" * 5000}}, 400, ""),
     ({**READ, "reason": "a \ud800 half"}, 400, ""),

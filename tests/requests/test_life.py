@@ -164,7 +164,7 @@ def test_the_same_key_asks_once(shop: Node) -> None:
         ("ana", ["read shop.sales.orders"], {"until": datetime(2020, 1, 1, tzinfo=UTC)}, "future"),
         ("ana", ["fly shop.sales.orders"], {}, "action fly does not exist"),
         ("ana", ["drop shop.sales.orders"], {}, "owners alone"),
-        ("ana", [], {}, "one thing at least"),
+        ("ana", [], {}, "at least one item"),
         ("theo", ["read shop.sales.orders"], {}, "may do this already"),
         ("ana", ["read shop.sales.orders"], {"reason": "of \0 use to us"}, "stored"),
     ],

@@ -1,4 +1,4 @@
-"""The auditor's bundle: checked far from the site, and broken by whatever is changed in it."""
+"""The evidence of a review: checked far from the site, and broken by whatever is changed in it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ TAMPERED = [
     ("rows.jsonl", {"choice": "keep", "state": "kept"}, "does not say that row"),
     ("rows.jsonl", {"reason": "asked for by the owner"}, "does not say that row"),
     ("rows.jsonl", {"carried_revision": 3}, "was carried out"),
-    ("rows.jsonl", {"decided_by": "somebody"}, "decided by somebody else"),
+    ("rows.jsonl", {"decided_by": "somebody"}, "decided by another person"),
     ("rows.jsonl", {"default": True}, "was decided, though"),
     ("rows.jsonl", {"number": 99}, "not those of the population"),
 ]

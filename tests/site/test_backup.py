@@ -86,6 +86,6 @@ def test_a_backup_is_put_back_as_the_page_says_and_the_record_is_whole_again(sit
     moved = {"DATABASE_URL": site.environment["NEW_URL"]}
     assert "its end was cut off" in site.run("python manage.py verify_audit", code=1, **moved)
     process = site.run(block("Restore", 1), REVISION=end[1], **moved)
-    assert "whole: " in process and process.count("The disk broke; the copy of last night was restored") >= 2
+    assert "intact: " in process and process.count("The disk broke; the copy of last night was restored") >= 2
     site.run("python manage.py addmember prod user:ana", **moved)
     assert "lost: revisions" in site.run("python manage.py verify_audit", **moved)

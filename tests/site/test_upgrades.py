@@ -72,8 +72,8 @@ def test_a_site_of_an_older_version_is_migrated_and_answers_as_before(
     done = today(restored(server, dump), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     seen: dict[str, Any] = json.loads(done.stdout)
-    assert seen["facts"] == "every fact is as the console wrote it"
-    assert seen["record"].startswith("whole: ")
+    assert seen["facts"] == "all facts are as the console wrote them"
+    assert seen["record"].startswith("intact: ")
     assert seen["decisions"] == json.loads(dump.with_name(f"{version(dump)}.json").read_text())
     assert sum(map(bool, seen["decisions"].values())) > 30  # there is something to compare
 

@@ -88,7 +88,7 @@ def test_from_a_refused_job_to_its_second_run(
     refused = run(live_server.url, apart, tmp_path)
     assert refused.returncode == 1
     assert "USE_SCHEMA on schema demo/lake.sales" in refused.stderr
-    links = re.findall(r"ask for it: (http\S+)", refused.stderr)
+    links = re.findall(r"request access: (http\S+)", refused.stderr)
     [link] = [item for item in links if "orders" in item]
 
     ana, olivia, marek = (Desk(chromium, live_server.url, name) for name in ("ana", "olivia", "marek"))

@@ -122,7 +122,7 @@ def test_the_settings_say_what_a_catalog_stands_for(
         (answer({}, 503), Unavailable, "gave no answer"),
         (answer({"title": "no"}, 401), BadCredentials, "401"),
         (lambda handler: time.sleep(4), Unavailable, "gave no answer"),
-        (answer({**wire(READER, issued=time.time()), "revision": 8}), BadSnapshot, "digest is another"),
+        (answer({**wire(READER, issued=time.time()), "revision": 8}), BadSnapshot, "digest does not match"),
         (answer(wire(READER, issued=time.time() - 99, lasts=9)), BadSnapshot, "too old"),
         (answer(wire(READER, issued=time.time(), schema=9)), BadSnapshot, "schema"),
         (answer(wire(READER, issued=time.time(), realm="other")), BadSnapshot, "somebody else"),

@@ -160,7 +160,7 @@ def test_somebody_the_console_does_not_know_is_refused(server: str, lake: Path) 
 def test_no_user_no_access(server: str, lake: Path) -> None:
     results = client(server, lake, "")
     assert {deed for deed, outcome in results.items() if outcome.startswith("=")} == set()
-    assert "no user is known here, so nothing is allowed" in results["own"]
+    assert "no user is named, so nothing is allowed" in results["own"]
 
 
 def test_it_does_not_start_without_a_console(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_who_registered_a_fileset_before_is_not_given_the_folder_that_they_named
     assert not Backend.objects.exists()
     output = StringIO()
     call_command("connect", "demo/lake", "posix", "--url", lake.url, "--keep-places", stdout=output)
-    assert f"look: scratch.mine lies in file://{lake.root}/{where}" in output.getvalue()
+    assert f"check: scratch.mine lies in file://{lake.root}/{where}" in output.getvalue()
     call_command("connect", "demo/lake", "posix", "--url", lake.url, "--mode", "report", stdout=output)
 
 

@@ -94,7 +94,7 @@ class AccessRequests(_Draft):
         caller = self.require_scope("request")
         body = read_object(request._request)
         if "items" in body and ("resource" in body or "action" in body):
-            raise BadBody("with items there is no resource or action beside them")
+            raise BadBody("give items, or a resource and an action, not both")
         _check_denials(body, {"type": caller.principal.kind, "id": caller.principal.name})
         key = request._request.headers.get("Idempotency-Key", "")
         wanted = bodies.read_asking(body, caller.principal, key)
@@ -150,13 +150,11 @@ def _check_denial(token: str, question: Question, *, alone: bool) -> None:
     try:
         bound = signing.loads(token, salt=DENIAL, max_age=FRESH)
     except signing.SignatureExpired:
-        raise DraftProblem(
-            400, "expired_denial", "The denial is too old; ask again whether it is allowed."
-        ) from None
+        raise DraftProblem(400, "expired_denial", "The denial is too old; repeat the evaluation.") from None
     except signing.BadSignature:
-        raise DraftProblem(400, "invalid_denial_binding", "The denial was not made here.") from None
+        raise DraftProblem(400, "invalid_denial_binding", "The denial was not issued here.") from None
     if alone and bound != _bound(question):
-        raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
+        raise DraftProblem(400, "invalid_denial_binding", "The denial belongs to another question.")
 
 
 def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:

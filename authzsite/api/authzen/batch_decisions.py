@@ -26,8 +26,8 @@ from policies.record import access_log, inquiries
 OF_A_RUN = "a run may ask about the account it runs as, in its realm"
 BY_NAME = (Principal.Kind.USER, Principal.Kind.SERVICE)
 ABOUT_OTHERS = (
-    "you may ask about yourself only; asking about others takes a service account that the realm admits, "
-    "or a duty"
+    "you may ask only about yourself; to ask about others you need a service account that the realm "
+    "admits, or a duty"
 )
 
 

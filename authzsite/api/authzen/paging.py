@@ -81,5 +81,5 @@ def _opened(token: str) -> tuple[str, int | None, int]:
     try:
         question, sent, after = signing.loads(token, salt=SALT)
     except (signing.BadSignature, ValueError):
-        raise BadQuestion("page.token was not made here") from None
+        raise BadQuestion("page.token was not issued here") from None
     return question, sent, after

@@ -190,12 +190,12 @@ _WORDS = {
     "membership": "membership in {object} is missing",
     "service_admin": "only a service admin may",
     "mode": "authorization is switched off in {object}",
-    "object": "there is no such object, or it may not be known",
+    "object": "there is no such object, or it may not be seen",
     "subject": "this type of subject is unknown",
     "action": "there is no such action on this type of object",
     "switched_off": "{object} is switched off",
-    "realm": "there is no such realm, or it does not admit the service account that asks",
-    "incomplete": "it is about two objects, and only one was named",
+    "realm": "there is no such realm, or it does not admit the calling service account",
+    "incomplete": "the operation needs two objects, and only one was given",
 }
 
 

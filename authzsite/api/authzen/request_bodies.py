@@ -12,13 +12,10 @@ from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody
 from policies.errors import Refused
 from policies.record.revisions import moment_in
-from policies.requests.submission import Asking, WantedAction
+from policies.requests.submission import Asking, WantedAction, not_yours_to_request
 
 MOST_ITEMS = 50
-NOT_YOURS_TO_ASK = (
-    "You may ask for yourself, for groups you are in, and for service accounts you are responsible for."
-)
-NO_CALLBACKS = "there are no callbacks; ask again after Retry-After"
+NO_CALLBACKS = "callbacks are not supported; poll again after Retry-After"
 
 
 def read_asking(body: Body, caller: Principal, key: str = "") -> Asking:
@@ -60,14 +57,14 @@ def asking_of(
     """What these questions ask for, all for one subject.  Raises BadBody, Refused."""
     subjects = {(each.subject.type, each.subject.id) for each in questions}
     if len(subjects) > 1:
-        raise BadBody("ask for each subject apart")
+        raise BadBody("make a separate request for each subject")
     if emergency:
-        raise BadBody("access in an emergency is not asked for; holders of the duty take it")
+        raise BadBody("emergency access is not requested; holders of the duty take it")
     [(kind, name)] = subjects
     wanted = tuple(WantedAction(each.resource.type, each.resource.id, each.action.name) for each in questions)
     holder = people.find(kind, name) if kind in Principal.Kind.values else None
     if holder is None:
-        raise Refused(NOT_YOURS_TO_ASK)
+        raise Refused(not_yours_to_request())
     return Asking(wanted, holder, reason, ticket, lasts, until, starts, zone or "UTC", key)
 
 

@@ -144,7 +144,7 @@ def _entries(resource_type: ResourceType) -> QuerySet[DirectoryEntry]:
 def _entry(resource_type: ResourceType, key: str) -> DirectoryEntry:
     entry = _entries(resource_type).filter(key=key).first() if holdable(key) else None
     if entry is None:
-        raise NotFoundException(detail="The directory keeps nothing of this id.")
+        raise NotFoundException(detail="The directory has no resource with this id.")
     return entry
 
 

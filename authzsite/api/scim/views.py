@@ -67,7 +67,7 @@ class Scim(Surface):
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
         if isinstance(exc, RecursionError):
-            exc = InvalidSyntaxException(detail="This nests too deep.")
+            exc = InvalidSyntaxException(detail="The body is nested too deeply.")
         if isinstance(exc, SCIMException):
             answer = _service.error_response(exc)
             response = problem(answer.status, json.dumps(answer.body))
@@ -102,7 +102,7 @@ def _read(request: HttpRequest, path: str) -> ScimRequest:
     if len(body) > LARGEST:
         raise PayloadTooLargeException(detail=f"The body has more than {LARGEST} bytes.")
     if b"\\u0000" in body or not all(map(holdable, query.values())):
-        raise InvalidValueException(detail="A value has a character that cannot be kept.")
+        raise InvalidValueException(detail="A value contains a character that cannot be stored.")
     return ScimRequest(
         method=request.method or "",
         base_url=request.build_absolute_uri(BASE),

@@ -29,7 +29,7 @@ from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.access_report import Reached, reachable, slice_at
 from policies.record import access_log
 
-MAY_NOT = "you may not see others' access here; it takes the right to grant, view_history or review_access"
+MAY_NOT = "you may not see others' access here; you need the right to grant, view_history or review_access"
 SALT = "access"
 DUTIES = ("view_history", "review_access")
 
@@ -38,7 +38,7 @@ class Access(Ranged):
     view = "access"
 
     @described(
-        "Everybody with access to an object, or all that somebody reaches",
+        "Everyone with access to an object, or everything a principal can access",
         "check",
         AccessPage,
         query=("resource", "type", "principal", "realm", "as_of", *PART, *PAGED),

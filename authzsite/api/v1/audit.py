@@ -31,9 +31,9 @@ from policies.record.history import Sight
 
 EXPORT_HISTORY = "export_history"
 FORMS = ("json", "jsonl", "csv", "ocsf")
-MAY_NOT_EXPORT = "you may not export the history of this; it takes the duty export_history"
+MAY_NOT_EXPORT = "you may not export the history of this; you need the duty export_history"
 BATCH = 500
-MAY_NOT = "you may not read the history of this; it takes the duty view_history"
+MAY_NOT = "you may not read the history of this; you need the duty view_history"
 SALT = "audit"
 
 
@@ -41,7 +41,7 @@ class Audit(Ranged):
     view = "audit"
 
     @described(
-        "The record of a realm, in order",
+        "The audit log of a realm, in order",
         "audit",
         AuditPage,
         query=("realm!", "since", "kind", "actor", "resource", "type", "format", *PART, *PAGED),

@@ -45,7 +45,7 @@ def problem(status: int, detail: str) -> HttpResponse:
 @csrf_exempt  # nothing is done here
 def unknown(request: HttpRequest) -> HttpResponse:
     """What programs hear at an address that is none, instead of a page."""
-    response = problem(404, "there is no such call")
+    response = problem(404, "there is no such endpoint")
     if request_id := request.headers.get("X-Request-ID"):
         response.headers["X-Request-ID"] = request_id
     return response

@@ -16,7 +16,7 @@ from policies.record import access_log, outbox
 from policies.sync.actions import operations
 
 MOST = 1000
-NOT_YOURS = "only a service account with the duty operate_sync on this backend's catalog may say so"
+NOT_YOURS = "only a service account with the duty operate_sync on this backend's catalog can report changes"
 
 
 class ChangedObjects(Body):
@@ -34,7 +34,7 @@ class Changed(Call):
     http_method_names = ["post"]
 
     @described(
-        "Something was changed in a backend: look now",
+        "Report a change in a backend, to read it now",
         "report",
         LookSerializer,
         body=ChangedObjects,

@@ -21,9 +21,9 @@ from policies.models import Emergency
 
 SCOPES = ("manage", "audit")
 SALT = "emergencies"
-UNKNOWN = "There is nothing of that name that you may open."
-_GONE = {404: "there is none, or it is not for the caller to see"}
-_LATE = {409: "it is in another state by now"} | _GONE
+UNKNOWN = "You cannot open an object with that name."
+_GONE = {404: "there is none, or the caller may not see it"}
+_LATE = {409: "its state has changed"} | _GONE
 _OPEN = {409: "it is open already, waits for its review, or a rule of separation forbids it"} | _GONE
 
 
@@ -71,15 +71,17 @@ class _Call(Call):
 
 
 class Emergencies(_Call):
-    """Those the caller opened; a POST opens one for the caller."""
+    """Emergencies that the caller opened; a POST opens one for the caller."""
 
     http_method_names = ["get", "post"]
 
-    @described("Those the caller opened", "manage or audit", page_of(EmergencySerializer), query=PAGED)
+    @described(
+        "Emergencies that the caller opened", "manage or audit", page_of(EmergencySerializer), query=PAGED
+    )
     def get(self, request: Request) -> HttpResponse:
         person, query = self.reader().principal, request._request.GET.dict()
         if person is None:
-            raise Forbidden("this is for somebody")
+            raise Forbidden("only a user or service account can do this")
         rows = emergency_access.of_person(person).select_related("reviewer")
         shown, after = named.newest(rows, query, SALT)
         places = nodes(row.securable_id for row in shown)
@@ -92,7 +94,7 @@ class Emergencies(_Call):
         return respond(named.listed(EmergencySerializer.of_each(emergencies), after, SALT))
 
     @described(
-        "Open an object for yourself in an emergency; `Idempotency-Key` makes it one",
+        "Take emergency access to an object; safe to repeat with the same `Idempotency-Key`",
         "manage",
         EmergencySerializer,
         body=NewEmergency,
@@ -129,7 +131,7 @@ class End(_Call):
 
 class Close(_Call):
     @described(
-        "Close the review of somebody else's emergency with words",
+        "Close the review of another person's emergency, with a text",
         "manage",
         EmergencySerializer,
         body=Verdict,

@@ -140,7 +140,7 @@ def cursor(asked: Asked, salt: str) -> list[object] | None:
     try:
         position: list[object] = signing.loads(text, salt=salt)
     except (signing.BadSignature, ValueError):
-        raise BadBody("cursor was not made here") from None
+        raise BadBody("cursor was not issued here") from None
     return position
 
 

@@ -56,26 +56,30 @@ from policies.simulation.difference import TooLarge
 ACTIONS = {ADD: "adds", CHANGE: "changes", REMOVE: "removals"}
 LISTED = 1000
 """So many steps of each kind are listed; how many there are stands beside them."""
-NOT_YOURS = "it takes the right to see all access in the realm: its owner's, or a duty for the whole realm"
+NOT_YOURS = (
+    "you need the right to see all access in the realm: as its owner, or by a duty for the whole realm"
+)
 
 
 class PlanWish(Body):
     file = Text(help_text="the text of a policy file, YAML")
-    effects = Flag(default=False, help_text="also work out who gains and loses, and which uses are refused")
+    effects = Flag(
+        default=False, help_text="also calculate who gains and loses access, and which uses are refused"
+    )
     replay = ReplayWish(required=False)
 
 
 class ApplyWish(Body):
     file = Text(help_text="the text that was planned")
-    plan = Text(help_text="the plan that was seen, as the planning call named it")
+    plan = Text(help_text="the digest of the plan that was reviewed")
     reason = OptionalText(help_text="why, such as the commit and its author")
 
 
 class ImportWish(Body):
     system = Text(help_text=", ".join(imports.SOURCES))
-    text = Text(help_text="what the other system wrote")
+    text = Text(help_text="the export of the other system")
     realm = Text(help_text="the realm that the policy file is for")
-    catalog = OptionalText(help_text="where schemas stand whose source knows no catalogs")
+    catalog = OptionalText(help_text="the catalog of the schemas, if the source has no catalogs")
 
 
 class LeftOutSerializer(Answer):
@@ -165,7 +169,7 @@ class MadeBySerializer(Answer):
 class DriftLineSerializer(Answer):
     """One thing that is not as the file says; `change` is null where the live record does not tell it."""
 
-    action = Text(help_text="added, changed or removed: what was done beside the file")
+    action = Text(help_text="added, changed or removed outside the file")
     text = Text()
     is_so = Listed(child=Text())
     file_says = Listed(child=Text())
@@ -225,7 +229,7 @@ class PolicyDrift(Call):
     http_method_names = ["get"]
 
     @described(
-        "What was changed beside the policy files of a realm since they were applied",
+        "Changes made outside the policy files of a realm since they were applied",
         "check",
         DriftSerializer,
         query=("realm!",),
@@ -281,7 +285,7 @@ class ImportPolicies(Call):
     http_method_names = ["post"]
 
     @described(
-        "Access as another system wrote it down, as a policy file; nothing is written",
+        "Convert the access of another system to a policy file; nothing is written",
         "check",
         ImportSerializer,
         body=ImportWish,
@@ -345,11 +349,11 @@ class RequestedPlan(Call):
     http_method_names = ["get"]
 
     @described(
-        "The plan of a policy file that a request is about, with what it would do to people and its replay",
+        "The plan of a policy file that a request is about, with its effect on people and its replay",
         "manage or audit",
         RequestedPlanSerializer,
         also=(202,),
-        others={404: "no such request, or it is not for you to see, or about no plan"},
+        others={404: "no such request, you may not see it, or it is not about a plan"},
     )
     def get(self, request: Request, id: int) -> HttpResponse:
         if not self.caller.covers("audit"):
@@ -357,7 +361,7 @@ class RequestedPlan(Call):
         seen = visibility.get(id, self.caller.principal)
         planned = seen.planned
         if planned is None:
-            raise NotFound(f"request {id} is about no plan")
+            raise NotFound(f"request {id} is not about a plan")
         top = _governed(seen.request.realm_name, self.caller.principal)
         plan = _same(planned, top)
         effects = Effects(plan) if plan is not None else None

@@ -128,7 +128,7 @@ class SplitSerializer(Answer):
 
 
 class SplitsSerializer(Answer):
-    """A revision, and where to cut a view of it into parts."""
+    """A revision, and the parts of a view at it."""
 
     view = Text()
     realm = Text()

@@ -33,11 +33,11 @@ from policies.data_views.registry import VIEWS, View
 from policies.record import access_log
 from policies.record.revisions import at_moment
 
-MAY_NOT = "you may not read this view here; it takes the right to grant, view_history or review_access"
+MAY_NOT = "you may not read this view here; you need the right to grant, view_history or review_access"
 MOST_SPLITS, USUAL_ROWS, MOST_ROWS = 256, 1000, 5000
 SHORTEST, USUAL, LONGEST = 60, 1800, 12 * 3600  # seconds
 PART = ("after", "upto", "revision", "at")
-GONE = {410: "the revision is not kept any more: ask for splits again"}
+GONE = {410: "the revision is no longer kept: fetch splits again"}
 OF_OTHERS = ("access", "grants", "uses")
 """Views that tell what others may, so reading them is recorded."""
 
@@ -82,7 +82,7 @@ class Splits(Call):
     http_method_names = ["get"]
 
     @described(
-        "A revision, and where to cut a view of it into parts",
+        "A revision, and the parts of a view at it",
         "check; of audit `audit`",
         SplitsSerializer,
         query=("view!", "realm!", "n", "as_of"),
@@ -172,7 +172,7 @@ class Ranged(Call):
         view = VIEWS[self.view]
         parts = sent.get("after", "0").split(".")
         if len(parts) > 2 or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
-            raise BadBody("after must be what splits or next said")
+            raise BadBody("after must be a value from splits or next")
         keys = tuple(map(int, parts))
         within = Range(keys, _number(sent, "upto"))
         revision = _number(sent, "revision")
@@ -188,7 +188,7 @@ class Ranged(Call):
     def only_part(self, request: Request) -> HttpResponse:
         part = self.part(request._request)
         if part is None:
-            raise BadBody("ask for splits first, then for each with after, upto and revision")
+            raise BadBody("fetch splits first, then each part with after, upto and revision")
         return part
 
 
@@ -216,7 +216,7 @@ def _text(keys: Keys) -> str:
 def part_described(view: str) -> Callable[[F], F]:
     """The description of a view that is read in parts only."""
     return described(
-        f"A part of all {view} of a realm, as splits cut it",
+        f"A part of all {view} of a realm, as returned by splits",
         "check",
         RowPage,
         query=("realm!", "after!", "upto!", "revision!", "at", "limit"),

@@ -58,7 +58,9 @@ class RequestedAccess(Body):
     requested_until = Moment(**MAYBE)
     starts_at = Moment(**MAYBE)
     time_zone = OptionalText()
-    emergency = Flag(default=False, help_text="refused: holders of the duty take it")
+    emergency = Flag(
+        default=False, help_text="always refused; holders of the duty take emergency access themselves"
+    )
 
 
 class NewRequest(Wanted):
@@ -156,7 +158,7 @@ class Withdrawal(Body):
 
 
 class Rules(Body):
-    """What requests for an object must say; null for what is said above it."""
+    """Rules for requests for an object; null for what is said above it."""
 
     min_reason = Whole(**MAYBE)
     ticket = Text(allow_blank=True, **MAYBE)

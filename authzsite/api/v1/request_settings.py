@@ -30,14 +30,14 @@ class RequestRules(Call):
     http_method_names = ["get", "put"]
 
     @described(
-        "What requests for an object must say", "none", RequestRulesSerializer, query=("resource!", "type")
+        "Rules for requests for an object", "none", RequestRulesSerializer, query=("resource!", "type")
     )
     def get(self, request: Request) -> HttpResponse:
         node = self._node(request)
         return respond(_rules(node))
 
     @described(
-        "Say what requests for an object and all below must say",
+        "Set the rules for requests for an object and everything inside",
         "manage",
         RequestRulesSerializer,
         query=("resource!", "type"),
@@ -55,7 +55,7 @@ class RequestRules(Call):
     def _node(self, request: Request) -> Node:
         node = named.the_object(request._request.GET.dict())
         if node is None or not approvers.may(self.caller.principal, node):
-            raise NotFound("There is no such object, or it is not for you to say what requests for it need.")
+            raise NotFound("There is no such object, or you may not set the rules for its requests.")
         return node
 
 
@@ -75,7 +75,7 @@ class Substitutes(Call):
         return self.caller if self.caller.covers("audit") else self.require_scope("manage")
 
     @described(
-        "Who decides for the caller, and for whom the caller does", "none", page_of(SubstituteSerializer)
+        "Substitutes of the caller, and people the caller substitutes", "none", page_of(SubstituteSerializer)
     )
     def get(self, request: Request) -> HttpResponse:
         person = self.reader().principal
@@ -83,7 +83,7 @@ class Substitutes(Call):
         return respond(named.listed(SubstituteSerializer.of_each(rows), None, ""))
 
     @described(
-        "Have somebody decide for the caller while they are away",
+        "Name a substitute while the caller is away",
         "manage",
         SubstituteSerializer,
         body=NewSubstitute,
@@ -93,7 +93,7 @@ class Substitutes(Call):
         actor, body = self.require_scope("manage").actor(), NewSubstitute.read(request)
         deputy = named.somebody_known(body["deputy"], self.caller.principal)
         if deputy is None:
-            raise NotFound("Nobody has that name.")
+            raise NotFound("There is no person with that name.")
         row = substitutes.name(self.caller.principal, deputy, body["starts"], body["ends"], by=actor)
         return respond(SubstituteSerializer(row).data, 201)
 
@@ -106,7 +106,7 @@ class OneSubstitute(Call):
         "manage",
         None,
         status=204,
-        others={404: "no such substitution, or it is not for you to see"},
+        others={404: "no such substitution, or you may not see it"},
     )
     def delete(self, request: Request, id: int) -> HttpResponse:
         substitutes.call_off(id, by=self.require_scope("manage").actor())

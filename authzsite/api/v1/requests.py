@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from authzsite.api.authentication import Caller
-from authzsite.api.authzen import request_bodies as bodies
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
@@ -38,8 +37,8 @@ from policies.requests import decision_context, decisions, submission, visibilit
 SALT = "requests"
 SCOPES = ("request", "manage", "audit")
 LISTS = ("mine", "waiting", "decided", "object")
-_GONE = {404: "no such request, or it is not for you to see"}
-_LATE = {409: "somebody was faster, or it has lapsed"} | _GONE
+_GONE = {404: "no such request, or you may not see it"}
+_LATE = {409: "it was already decided, or it has lapsed"} | _GONE
 
 
 class _Call(Call):
@@ -76,12 +75,12 @@ class Requests(_Call):
         return respond(named.listed(answers, [page.next] if page.next else None, SALT))
 
     @described(
-        "Ask for access; `Idempotency-Key` makes it one",
+        "Request access; safe to repeat with the same `Idempotency-Key`",
         "request",
         RequestSerializer,
         body=NewRequest,
         status=201,
-        others={409: "asked before, or the key stands for another request"},
+        others={409: "already requested, or the key belongs to another request"},
     )
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
@@ -96,7 +95,7 @@ def _listed(query: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
     if which == "object":
         node = named.the_object(query)
         if node is None or not duties.has(viewer, visibility.HISTORY, node):
-            raise NotFound("There is no such object, or its requests are not for you to see.")
+            raise NotFound("There is no such object, or you may not see its requests.")
         return visibility.on(node, viewer)
     lists = {"mine": visibility.made_by, "waiting": visibility.waiting_for, "decided": visibility.decided_by}
     if which not in lists:
@@ -107,12 +106,12 @@ def _listed(query: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
 class Foreseen(_Call):
     """What a request would come to; nothing is written."""
 
-    @described("What a request would come to", "request", ForesightSerializer, body=NewRequest)
+    @described("Preview a request", "request", ForesightSerializer, body=NewRequest)
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
         wanted = read_new_request(request, caller.principal)
         if wanted.holder not in submission.holders(caller.principal):
-            raise Forbidden(bodies.NOT_YOURS_TO_ASK)
+            raise Forbidden(submission.not_yours_to_request())
         return respond(ForesightSerializer(submission.foresee(wanted, caller.principal)).data)
 
 
@@ -120,7 +119,7 @@ class OneRequest(_Call):
     http_method_names = ["get"]
 
     @described(
-        "One request, with its decisions and how far it has come",
+        "One request, with its decisions and progress",
         "request, manage or audit",
         RequestSerializer,
         others=_GONE,
@@ -136,7 +135,7 @@ class Weighed(_Call):
     http_method_names = ["get"]
 
     @described(
-        "What an approver wants to know", "request, manage or audit", ConsiderationSerializer, others=_GONE
+        "What an approver needs to decide", "request, manage or audit", ConsiderationSerializer, others=_GONE
     )
     def get(self, request: Request, id: int) -> HttpResponse:
         seen = visibility.get(id, self.reader().principal)
@@ -144,7 +143,7 @@ class Weighed(_Call):
 
 
 class Approve(_Call):
-    @described("Say yes to parts", "manage", RequestSerializer, body=Approval, others=_LATE)
+    @described("Approve parts", "manage", RequestSerializer, body=Approval, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), Approval.read(request)
         decisions.approve(
@@ -167,7 +166,7 @@ class Approve(_Call):
 
 
 class Refuse(_Call):
-    @described("Say no to parts, and why", "manage", RequestSerializer, body=Refusal, others=_LATE)
+    @described("Refuse parts, with a reason", "manage", RequestSerializer, body=Refusal, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), Refusal.read(request)
         decisions.refuse(id, body["reason"], by=actor, parts=body["parts"])
@@ -175,7 +174,7 @@ class Refuse(_Call):
 
 
 class AskBack(_Call):
-    @described("Ask the requester", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
+    @described("Ask the requester a question", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), QuestionBack.read(request)
         decisions.ask_back(id, body["question"], by=actor, parts=body["parts"])
@@ -183,9 +182,7 @@ class AskBack(_Call):
 
 
 class AnswerQuestion(_Call):
-    @described(
-        "Answer what was asked back", "request", RequestSerializer, body=AnswerToQuestion, others=_LATE
-    )
+    @described("Answer a question", "request", RequestSerializer, body=AnswerToQuestion, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("request").actor(), AnswerToQuestion.read(request)
         submission.answer(id, body["text"], by=actor)
@@ -193,7 +190,7 @@ class AnswerQuestion(_Call):
 
 
 class Withdraw(_Call):
-    @described("Take a request back", "request", RequestSerializer, body=Withdrawal, others=_LATE)
+    @described("Withdraw a request", "request", RequestSerializer, body=Withdrawal, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("request").actor(), Withdrawal.read(request)
         submission.withdraw(id, by=actor, reason=body["reason"])

@@ -79,7 +79,7 @@ def plan_of(body: dict[str, Any], by: Actor) -> Plan:
     """
     viewer = by.decides_as
     if viewer is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused("No user is signed in.")
     where = tuple(_node(text, viewer) for text in body["resources"])
     given = tuple(_node(text, viewer, "role") for text in body["roles"])
     if not where and not given:
@@ -110,7 +110,7 @@ def _node(text: str, viewer: Principal, type_: str = "") -> Node:
 def _somebody(text: str, viewer: Principal) -> Principal:
     principal = named.somebody_known(text, viewer)
     if principal is None:
-        raise NotFound(f"Nobody is called {text[:200]}.")
+        raise NotFound(f"There is no person called {text[:200]}.")
     return principal
 
 
@@ -162,7 +162,7 @@ class Extension(Reason):
 
 
 class Repetition(Reason):
-    every = Whole(**MAYBE, help_text="months, or null for no more")
+    every = Whole(**MAYBE, help_text="months, or null to stop")
 
 
 class HandOver(Reason):

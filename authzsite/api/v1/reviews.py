@@ -58,7 +58,9 @@ EXPORT = "export_history"
 class Reviews(Call):
     http_method_names = ["get", "post"]
 
-    @described("The reviews one started or is asked in", "audit", page_of(ReviewSerializer), query=PAGED)
+    @described(
+        "Reviews that the caller started or reviews in", "audit", page_of(ReviewSerializer), query=PAGED
+    )
     def get(self, request: Request) -> HttpResponse:
         caller, query = self.require_scope("audit"), request.GET.dict()
         shown, after = named.newest(worklist.reviews_for(caller.principal), query, LIST)
@@ -78,7 +80,7 @@ class Reviews(Call):
 
 
 _GONE = {404: "there is none that you may see"}
-_LATE = {409: "somebody was faster, or it is over"} | _GONE
+_LATE = {409: "it was already decided, or it is over"} | _GONE
 
 
 class _OfOne(Call):
@@ -97,7 +99,7 @@ class _OfOne(Call):
 class OneReview(_OfOne):
     http_method_names = ["get"]
 
-    @described("How a review stands", "audit", ReviewWithCountsSerializer, others=_GONE)
+    @described("The progress of a review", "audit", ReviewWithCountsSerializer, others=_GONE)
     def get(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
@@ -109,7 +111,7 @@ class Rows(_OfOne):
     http_method_names = ["get"]
 
     @described(
-        "The work-list of the caller, or with `all` every row",
+        "The caller's rows, or with `all` every row",
         "audit",
         page_of(ReviewRowSerializer),
         query=("order", "only", "all", "text", *PAGED),
@@ -120,7 +122,7 @@ class Rows(_OfOne):
         review, standing = self.found(id, caller.principal)
         every = query.get("all", "") in ("true", "1")
         if every and not standing.reads:
-            raise Refused("You see the rows that you are asked about.")
+            raise Refused("You may see only the rows that you review.")
         page = worklist.page(
             review,
             None if every else caller.principal,
@@ -136,7 +138,7 @@ class Rows(_OfOne):
 class Effect(_OfOne):
     http_method_names = ["get"]
 
-    @described("What removing a row would really do", "audit", ReviewEffectSerializer, others=_GONE)
+    @described("The effect of removing a row", "audit", ReviewEffectSerializer, others=_GONE)
     def get(self, request: Request, id: int, number: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
@@ -164,7 +166,7 @@ class Decisions(_OfOne):
 
 class Close(_OfOne):
     @described(
-        "End it now; decisions are carried out",
+        "End a review now; decisions are carried out",
         "manage",
         ReviewSerializer,
         body=Reason,
@@ -178,7 +180,7 @@ class Close(_OfOne):
 
 
 class Extend(_OfOne):
-    @described("Give it more days", "manage", ReviewSerializer, body=Extension, others=_LATE)
+    @described("Extend a review", "manage", ReviewSerializer, body=Extension, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
@@ -188,7 +190,7 @@ class Extend(_OfOne):
 
 
 class Cancel(_OfOne):
-    @described("Call it off; nothing is removed", "manage", ReviewSerializer, body=Reason, others=_LATE)
+    @described("Cancel a review; nothing is removed", "manage", ReviewSerializer, body=Reason, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
@@ -198,7 +200,7 @@ class Cancel(_OfOne):
 
 class Repeat(_OfOne):
     @described(
-        "Repeat it after so many months, or stop",
+        "Repeat a review every few months, or stop",
         "manage",
         ReviewSerializer,
         body=Repetition,
@@ -213,7 +215,7 @@ class Repeat(_OfOne):
 
 
 class Pass(_OfOne):
-    @described("Have somebody else decide rows", "manage", PassedSerializer, body=HandOver, others=_LATE)
+    @described("Pass rows to another reviewer", "manage", PassedSerializer, body=HandOver, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
@@ -227,7 +229,7 @@ class Pass(_OfOne):
             else named.somebody_known(text, caller.principal)
         )
         if to is None:
-            raise NotFound("Nobody has that name.")
+            raise NotFound("There is no person with that name.")
         chosen = None if body["rows"] is None else worklist.keys(review, body["rows"]).values()
         many = delegation.pass_on(review, to, by=caller.actor(), rows=chosen, reason=body["reason"])
         return respond({"passed": many})
@@ -236,9 +238,7 @@ class Pass(_OfOne):
 class Exceptions(_OfOne):
     http_method_names = ["get"]
 
-    @described(
-        "What a review leaves to look at", "audit", page_of(ExceptionSerializer), query=PAGED, others=_GONE
-    )
+    @described("Exceptions of a review", "audit", page_of(ExceptionSerializer), query=PAGED, others=_GONE)
     def get(self, request: Request, id: int) -> HttpResponse:
         caller, query = self.require_scope("audit"), request.GET.dict()
         review, standing = self.found(id, caller.principal)
@@ -254,7 +254,7 @@ class Exceptions(_OfOne):
 class Paces(_OfOne):
     http_method_names = ["get"]
 
-    @described("How fast each reviewer decides", "audit", PacesSerializer, others=_GONE)
+    @described("Pace of each reviewer", "audit", PacesSerializer, others=_GONE)
     def get(self, request: Request, id: int) -> HttpResponse:
         review, standing = self.found(id, self.require_scope("audit").principal)
         _reads(standing)
@@ -265,7 +265,7 @@ class Evidence(_OfOne):
     http_method_names = ["get"]
 
     @described(
-        "The auditor's bundle, a signed zip archive",
+        "The evidence of a review, a signed zip archive",
         "audit",
         {"type": "string", "format": "binary"},
         media="application/zip",

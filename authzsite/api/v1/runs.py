@@ -46,7 +46,7 @@ class Runs(Call):
         RunSerializer,
         body=NewRun,
         status=201,
-        others={409: "nobody stands behind the job"},
+        others={409: "no person or service account is responsible for the job"},
     )
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
@@ -56,12 +56,12 @@ class Runs(Call):
         program = _program(realm, name)
         try:
             if program is None:
-                raise Refused(f"You may not start {name[:200]}.")
+                raise Refused(f"You cannot start {name[:200]}.")
             lasting = timedelta(seconds=body["ttl"])
             started = jobs.start(program, by=caller.actor(), lasting=lasting)
         except Refused as refusal:
             access_log.refused(caller.principal, jobs.EXECUTE, program, name=f"{realm}/{name}", via="runs")
-            raise Refused(f"You may not start {name[:200]}.") from refusal
+            raise Refused(f"You cannot start {name[:200]}.") from refusal
         return respond(RunSerializer(started).data, 201)
 
 

@@ -56,7 +56,7 @@ from policies.simulation.simulation import Simulation
 
 SALT = "simulate"
 QUESTIONS = 500
-ELSEWHERE = "you may not ask about the access of others here"
+ELSEWHERE = "you may not see the access of others here"
 
 
 class AskedQuestion(Body):
@@ -76,7 +76,7 @@ class NewSimulation(Body):
 
     realm = Text()
     changes = Listed(child=ProposedChange(), min_length=1, max_length=MOST)
-    at = Moment(**MAYBE, help_text="the moment that is asked about; now, or when the last change begins")
+    at = Moment(**MAYBE, help_text="the moment to decide at; default: now, or when the last change begins")
     questions = Listed(child=AskedQuestion(), required=False, default=list, max_length=QUESTIONS)
     difference = Flag(default=True)
     replay = ReplayWish(**MAYBE)
@@ -167,7 +167,7 @@ class CalculationSerializer(Answer):
     state = Text(help_text="waiting, running, done or failed")
     percent = Whole()
     progress_at = Moment(allow_null=True)
-    waits_behind = Whole(help_text="how many are worked out before it")
+    waits_behind = Whole(help_text="how many calculations run before it")
     worker = Flag()
     trouble = Text(help_text="why it failed")
 
@@ -200,12 +200,12 @@ class Simulate(Call):
     http_method_names = ["post"]
 
     @described(
-        "What changes would do: decisions, difference of access, uses of the last days; nothing is written",
+        "Preview changes: decisions, differences in access, recent uses; nothing is written",
         "check",
         SimulationSerializer,
         body=NewSimulation,
         also=(202,),
-        others={404: "something named is not there, or the caller may not know of it"},
+        others={404: "an object named does not exist, or the caller may not see it"},
     )
     def post(self, request: Request) -> HttpResponse:
         caller, body = self.require_scope("check"), NewSimulation.read(request)
@@ -246,7 +246,7 @@ class Calculations(Call):
     http_method_names = ["get"]
 
     @described(
-        "How far a large effect is worked out, and what came of it",
+        "Progress and result of a large calculation",
         "check",
         CalculatedSerializer,
         others={
@@ -300,7 +300,7 @@ def visible_realm(name: str, caller: Principal) -> Node:
     realm = realm_named(name)
     top = root(realm) if realm else None
     if top is None or not ask.may_see(slices.current(caller, top), top, now=timezone.now()):
-        raise NotFound(f"there is no realm {name}, or you may not know of it")
+        raise NotFound(f"there is no realm {name}, or you may not see it")
     return top
 
 
@@ -356,7 +356,7 @@ def _outcome(decision: Decision | None) -> dict[str, Any]:
 def _difference(difference: Difference, body: Mapping[str, Any]) -> dict[str, Any]:
     place = named.cursor(body, SALT) or [0, 0]
     if not (len(place) == 2 and all(isinstance(key, int) for key in place)):
-        raise BadBody("cursor was not made here")
+        raise BadBody("cursor was not issued here")
     lines = difference.page(after=(place[0], place[1]), limit=body["limit"] + 1)  # type: ignore[arg-type]
     lines, more = lines[: body["limit"]], len(lines) > body["limit"]
     after = [lines[-1].node.id, lines[-1].person.pk] if more else None

@@ -32,7 +32,7 @@ from policies.simulation import changes as proposals
 from policies.simulation.changes import Change, Target, Window
 
 MOST = 1000
-ABSENT = "there is no {what}, or you may not know of it"
+ABSENT = "there is no {what}, or you may not see it"
 
 
 @extend_schema_field({"anyOf": [REFERENCE, TEXT, {"type": "null"}]})
@@ -66,7 +66,7 @@ class ProposedChange(Body):
     resource = ResourceName(**MAYBE)
     privileges = Listed(child=Text(), required=False, default=list, max_length=MOST)
     role = OptionalText()
-    effect = OptionalText(help_text="allow or deny; allow where nothing is said")
+    effect = OptionalText(help_text="allow or deny; default: allow")
     group = OptionalText()
     to = ResourceName(**MAYBE)
     name = OptionalText()
@@ -204,7 +204,7 @@ def _move(reader: Reader, sent: Mapping[str, Any]) -> Change:
     node = reader.object(sent["resource"])
     above = [*node.above()]
     if not above:
-        raise Invalid("A realm is not moved.")
+        raise Invalid("A realm cannot be moved.")
     parent = reader.object(sent["to"]) if sent["to"] else above[-1]
     return proposals.MoveObject(node, parent, sent["name"] or node.name)
 

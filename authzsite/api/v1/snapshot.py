@@ -30,10 +30,10 @@ from policies.decisions import slices, snapshots
 from policies.decisions.snapshot_cache import Sent, kept
 from policies.record import access_log
 
-ELSEWHERE = "there is no such realm, or it is not for you to know"
+ELSEWHERE = "there is no such realm, or you may not see it"
 MAY_NOT = (
-    "there is no such realm, or you may ask for your own snapshot only: others' take a service account that "
-    "the realm admits, or a duty"
+    "there is no such realm, or you may fetch only your own snapshot: for others you need a service account "
+    "that the realm admits, or a duty"
 )
 QUICK = 5
 
@@ -47,7 +47,7 @@ class Snapshot(Call):
         "check",
         SnapshotSerializer,
         query=("realm!", "for"),
-        others={304: "still the one of If-None-Match"},
+        others={304: "unchanged since If-None-Match"},
     )
     def get(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()

@@ -45,8 +45,8 @@ from policies.decisions.lookups.visible_objects import realms_of
 from policies.record import inquiries
 
 MOST = 10_000
-OWN_ONLY = "you may report your own uses; others' are reported by the service account that ran the job"
-NOT_YOURS = "this run is another's"
+OWN_ONLY = "you may report only your own uses; the service account that ran a job reports those of others"
+NOT_YOURS = "this run belongs to another account"
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Uses(Ranged):
         return self.only_part(request)
 
     @described(
-        "What a run really used; a use reported twice counts once",
+        "Report what a run used; a use reported twice counts once",
         "report",
         ReceivedSerializer,
         body=NewUses,

@@ -45,7 +45,7 @@ class ChosenObjectsView(ChangeView):
             heading = _("You cannot grant access to any of these")
             names = words.listed([place.node.name for place in seen], 5)
             text = _("%(names)s: their owners change who has access.") % {"names": names}
-            steps.insert(0, Action(_("Ask for them"), ask_for([place.node for place in seen[:MOST]])))
+            steps.insert(0, Action(_("Request access"), ask_for([place.node for place in seen[:MOST]])))
         context = {
             "heading": _("Several objects at once"),
             "empty": Empty(heading, text, actions=tuple(steps), level=2),

@@ -40,7 +40,7 @@ OVERLAPS = (
 TOLD = {
     "check": gettext_lazy("check what someone may do"),
     "report": gettext_lazy("report what was used"),
-    "request": gettext_lazy("ask for access"),
+    "request": gettext_lazy("request access"),
     "manage": gettext_lazy("change access, within the rights of the account"),
     "audit": gettext_lazy("read the history, within the rights of the account"),
     "directory": gettext_lazy("manage people and groups from the company's directory"),

@@ -164,7 +164,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ),
     ),
     (
-        "Asking and deciding",
+        "Requesting and deciding",
         (
             (
                 "request",

@@ -106,7 +106,7 @@ class Attention:
                 _("Look"),
                 reverse("console:object_sync", args=[node.id]),
                 "mini",
-                more=_("at foreign grants on %(name)s") % {"name": node.name},
+                more=_("at grants made outside Lakewarden on %(name)s") % {"name": node.name},
             )
             yield Item(
                 Face("thing", "alien"),

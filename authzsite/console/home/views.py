@@ -122,7 +122,7 @@ def home_page(request: Request) -> HttpResponse:
         context |= {"heading": str(new.strong).rstrip("."), "lead": new.text, "actions": [step]}
         new = None
     elif asks:
-        step = Action(_("Ask for access"), reverse("console:request_new"), "primary")
+        step = Action(_("Request access"), reverse("console:request_new"), "primary")
         context |= {"heading": _("What do you need?"), "lead": ASKS, "actions": [step]}
     context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
     return page(

@@ -239,7 +239,7 @@ def facts(row: PipelineRun) -> Facts:
     facts_ = [
         *([] if row.state in GOING else [Fact(_("State"), state=state_of(row))]),
         Fact(_("Revision"), words.number(row.revision)),
-        Fact(_("Asked for"), words.moment(row.asked), note=_("by %(by)s") % {"by": by} if by else ""),
+        Fact(_("Requested"), words.moment(row.asked), note=_("by %(by)s") % {"by": by} if by else ""),
         Fact(_("Runs on"), where),
         Fact(_("Started"), words.count(row.attempts, "time") if row.attempts else _("Not yet")),
     ]

@@ -43,7 +43,7 @@ def _asking(place: ObjectAccess, action: str) -> tuple[Action, ...]:
     if action not in ASKABLE:
         return ()
     wanted = (place.node.type, place.node.ref.id, action)
-    return (Action(_("Ask for it"), ask([wanted]), "primary"),)
+    return (Action(_("Request access"), ask([wanted]), "primary"),)
 
 
 def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:

@@ -25,7 +25,7 @@ ENTRIES = frozenset({"object", "browse", "role", "namespace", "herd", "instance"
 
 
 class SeeHistory(Http404):
-    """What was asked for is gone or hidden, and its history is not."""
+    """What was requested is gone or hidden, and its history is not."""
 
     def __init__(self, id: int) -> None:
         super().__init__()

@@ -172,7 +172,7 @@ class ObjectHeader:
         give = Action(_("Grant access"), grant, "primary", reason=reason, opens="layer", key="a")
         if reason:
             give = Action(_("Grant access"), look="", reason=reason)
-        asking = [Action(_("Ask for access"), ask_for([self.node]), "primary")] if reason else []
+        asking = [Action(_("Request access"), ask_for([self.node]), "primary")] if reason else []
         if reason and emergency_access.may(self.place.asker, self.node):
             opening = f"{reverse('console:emergencies')}?{urlencode({'what': self.node.ref.id})}"
             asking.append(Action(_("Open in an emergency"), opening))

@@ -81,7 +81,7 @@ def _case(lacks: list[dict[str, Any]], url: str) -> Case:
         lines=tuple(map(_line, lacks)),
         text=text,
         best=True,
-        actions=(Button(gettext("Ask for access"), url, "primary"),),
+        actions=(Button(gettext("Request access"), url, "primary"),),
     )
 
 

@@ -123,7 +123,7 @@ class PersonAccess:
         }
         off = dict.fromkeys(action.reason for action in actions if action.reason in values)
         return [
-            Reason(code, values[code], reverse("console:catalog"), _("Find what to ask for")) for code in off
+            Reason(code, values[code], reverse("console:catalog"), _("Find what to request")) for code in off
         ]
 
     def _coming_and_going(self) -> Iterable[Action]:

@@ -93,10 +93,10 @@ class AskView(ChangeView):
 
     def heading(self, form: RequestForm) -> str:
         if len(form.things) == 1:
-            return _("Ask for access to %(short)s") % {"short": form.things[0].short}
+            return _("Request access to %(short)s") % {"short": form.things[0].short}
         if form.things:
-            return _("Ask for access to %(things)s") % {"things": words.count(len(form.things), "object")}
-        return _("Ask for access")
+            return _("Request access to %(things)s") % {"things": words.count(len(form.things), "object")}
+        return _("Request access")
 
     def lead(self) -> str:
         return _("Every approver is asked at once, and you see each answer.")

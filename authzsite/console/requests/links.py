@@ -43,7 +43,7 @@ def may_ask_for(asker: Principal, holder: Principal) -> bool:
 def asking(asker: Principal, holder: Principal) -> list[Action]:
     """The way to ask for what somebody lacks, on their own page and on those of their groups and services."""
     mine = asker == holder or (holder.kind != Principal.Kind.USER and may_ask_for(asker, holder))
-    return [Action(_("Ask for access"), ask([], holder))] if mine else []
+    return [Action(_("Request access"), ask([], holder))] if mine else []
 
 
 def usual(type_: str) -> str:

@@ -44,12 +44,12 @@ def object_requests(request: Request, id: int) -> HttpResponse:
     next_ = f"?after={shown_requests[SHOWN - 1].pk}" if len(shown_requests) > SHOWN else ""
     context = {
         "rows": [requests_rows.row(item, place.asker) for item in shown_requests[:SHOWN]],
-        "pager": Pager(_("The newest first"), "?" if after else "", next_) if next_ or after else None,
+        "pager": Pager(_("Newest first"), "?" if after else "", next_) if next_ or after else None,
         "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
         "empty": Empty(
             _("No request about %(name)s that you can see") % {"name": place.node.name},
             _("All requests about it and everything inside, with their outcome."),
-            actions=(Action(_("Ask for access"), ask_for([place.node])),),
+            actions=(Action(_("Request access"), ask_for([place.node])),),
         ),
     }
     return page(

@@ -78,7 +78,7 @@ def _role(
     roles = role_proposals.for_asker(whole, form.asker)
     wish = [(role.type, role.ref.id, HOLD) for role in roles[:1]]
     return (
-        Action(_("Ask for role %(name)s instead") % {"name": roles[0].name}, ask(wish, form.holder))
+        Action(_("Request role %(name)s instead") % {"name": roles[0].name}, ask(wish, form.holder))
         if roles
         else None
     )

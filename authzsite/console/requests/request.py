@@ -44,7 +44,7 @@ NAMED = 4
 NOT_TOLD = gettext_lazy("An approver")
 """Who decides, in the words for a viewer who may not know what is there or that others are asked."""
 SAID = {
-    "asked": gettext_lazy("%(who)s asked"),
+    "asked": gettext_lazy("%(who)s made the request"),
     "asked_back": gettext_lazy("%(who)s asked back"),
     "answered": gettext_lazy("%(who)s answered"),
     "approved": gettext_lazy("%(who)s approved"),
@@ -183,14 +183,14 @@ def _actions(seen: VisibleRequest) -> Iterable[Action]:
     if seen.mine and not seen.request.open and seen.planned is None:
         from authzsite.console.requests.links import ask
 
-        yield Action(_("Ask again"), ask(wanted, seen.request.holder))
+        yield Action(_("Request again"), ask(wanted, seen.request.holder))
 
 
 def facts(seen: VisibleRequest) -> Facts:
     row = seen.request
     told_ = [
         Fact(_("State"), state=requests_rows.state_of(row)),
-        Fact(_("Asked by"), row.asker.label, note=words.moment(row.asked_at, within=True)),
+        Fact(_("Requested by"), row.asker.label, note=words.moment(row.asked_at, within=True)),
         Fact(_("For"), terms.principal_name(row.holder)),
     ]
     if seen.planned is None:
@@ -215,7 +215,7 @@ def _from(seen: VisibleRequest) -> str:
 def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
-    yield _station("done", _("Asked"), words.moment(row.asked_at, within=True))
+    yield _station("done", _("Requested"), words.moment(row.asked_at, within=True))
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:

@@ -171,19 +171,19 @@ class RequestRulesView(ObjectChangeView):
         name = self.object.node.name
         if self.revision is None:
             return _("Nothing changed for %(name)s") % {"name": name}
-        return _("What requests for %(name)s must say is set") % {"name": name}
+        return _("The request rules of %(name)s are set") % {"name": name}
 
     def may_undo(self) -> bool:
         return False
 
     def heading(self, form: RulesForm) -> str:
-        return _("What requests for %(name)s must say") % {"name": self.object.node.name}
+        return _("Request rules of %(name)s") % {"name": self.object.node.name}
 
     def lead(self) -> str:
         return _("Applies to everything inside. Empty fields inherit from the parent.")
 
     def button(self, form: RulesForm) -> str:
-        return _("Save what requests must say")
+        return _("Save request rules")
 
     def back(self) -> str:
         return terms.page_of(self.object.node.id, self.object.node.type)

@@ -134,7 +134,7 @@ class Board:
         more = len(self.rows) > SHOWN
         if not more and not self.asked.after:
             return None
-        order = _("The oldest first") if self.asked.tab == "decide" else _("The newest first")
+        order = _("Oldest first") if self.asked.tab == "decide" else _("Newest first")
         next_ = self.asked.url(after=self.rows[SHOWN - 1].pk) if more else ""
         return Pager(order, self.asked.url(after=0) if self.asked.after else "", next_)
 
@@ -145,18 +145,18 @@ class Board:
                 _("None matches “%(text)s”") % {"text": self.asked.text}, drawn=False, actions=back, level=2
             )
         heading, text = NOTHING[self.asked.tab]
-        ask = (Action(_("Ask for access"), reverse("console:request_new")),)
+        ask = (Action(_("Request access"), reverse("console:request_new")),)
         return Empty(heading, text, actions=ask if self.asked.tab in ("mine", "all") else (), level=2)
 
 
 NOTHING = {
     "decide": (
         gettext_lazy("No request waits for you"),
-        gettext_lazy("Requests for objects that you may grant will be listed here."),
+        gettext_lazy("Requests that you can decide will be listed here."),
     ),
     "mine": (
-        gettext_lazy("You have not asked for anything yet"),
-        gettext_lazy("Ask for what you need; the outcome is shown here."),
+        gettext_lazy("You have not requested anything yet"),
+        gettext_lazy("Request what you need; the outcome is shown here."),
     ),
     "all": (
         gettext_lazy("No requests that you can see"),
@@ -174,8 +174,8 @@ def request_list(request: Request) -> HttpResponse:
     shown = board.shown
     context: dict[str, Any] = {
         "heading": _heading(board),
-        "lead": _("What people ask for, who decides, and the outcome."),
-        "actions": [Action(_("Ask for access"), reverse("console:request_new"), "" if shown else "primary")],
+        "lead": _("What people request, who decides, and the outcome."),
+        "actions": [Action(_("Request access"), reverse("console:request_new"), "" if shown else "primary")],
         "tabs": board.tabs(),
         "asked": board.asked,
         "rows": shown,
@@ -194,7 +194,17 @@ def request_list(request: Request) -> HttpResponse:
 def as_csv(request: Request) -> HttpResponseBase:
     """The same list to its end: a line for each thing that a request asks for."""
     board = Board(asker_of(request), RequestFilter.read(request))
-    head = ["request", _("asked at"), _("asked by"), "for", "object", "type", "action", "reason", "ticket"]
+    head = [
+        "request",
+        _("requested at"),
+        _("requested by"),
+        "for",
+        "object",
+        "type",
+        "action",
+        "reason",
+        "ticket",
+    ]
     lines = (line for item in board.whole().iterator(CHUNK) for line in _lines(item))
     return csv_file.answer("requests", [*head, "state", _("granted at"), "ends"], lines)
 

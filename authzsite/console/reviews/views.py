@@ -82,7 +82,7 @@ def review_list(request: Request) -> HttpResponse:
         "running": [_line(item, sums, circle.asker) for item in running if item.pk not in mine],
         "ended": [_line(item, sums, circle.asker) for item in ended[:SHOWN]],
         "pager": Pager(
-            _("The newest first"),
+            _("Newest first"),
             "?" if after else "",
             f"?after={after + SHOWN}" if len(ended) > SHOWN else "",
         ),
@@ -121,7 +121,7 @@ def _owed(owing: Owing) -> CampaignRow:
     review, url = owing.review, reverse("console:review", args=[owing.review.pk])
     done = parts_of({"keep": owing.all - owing.open, "open": owing.open})
     many = words.count(owing.open, "row")
-    note = _("%(many)s of %(all)s to decide; asked by %(label)s") % {
+    note = _("%(many)s of %(all)s to decide; started by %(label)s") % {
         "many": many,
         "all": words.number(owing.all),
         "label": review.starter.label,

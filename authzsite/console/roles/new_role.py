@@ -107,7 +107,7 @@ class NewRoleForm(ConsoleForm):
     def clean_on(self) -> str:
         if self.asked_on and self.node is None:
             raise ValidationError(
-                gettext("No single object of that name is yours to grant. Enter it in full: shop.sales.")
+                gettext("No object that you can grant on has this name. Enter its full name: shop.sales.")
             )
         return self.asked_on
 

@@ -238,7 +238,7 @@ class VisibleRole:
         give = Action(
             _("Give to someone"), reverse("console:role_assign", args=number), "primary", reason=no_assign
         )
-        asking = [Action(_("Ask for this role"), ask_for([self.node]), "primary")]
+        asking = [Action(_("Request this role"), ask_for([self.node]), "primary")]
         if no_assign:
             give = Action(_("Give to someone"), reason=no_assign)
         return [

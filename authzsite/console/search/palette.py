@@ -53,14 +53,14 @@ class Verb:
 
 
 VERBS = (
-    Verb("request_new", "request", noop("Ask for access"), ("request", "need")),
+    Verb("request_new", "request", noop("Request access"), ("request", "need")),
     Verb(
         "review_new", "review", noop("Start a review"), ("review", "certify", "campaign", "recertify"), True
     ),
     Verb(
         "emergencies", "warn", noop("Open emergency access"), ("break", "glass", "urgent", "incident"), False
     ),
-    Verb("sync", "sync", noop("Adopt or revoke foreign grants"), ("drift", "foreign", "take over"), True),
+    Verb("sync", "sync", noop("Adopt or revoke outside grants"), ("drift", "foreign", "take over"), True),
     Verb(
         "owners",
         "user",

@@ -160,7 +160,7 @@ class PolicyFileView(RealmChangeView):
     def button(self, form: PolicyFileForm) -> str:
         many = len(self.planned.steps) if self.planned is not None else 0
         if self.planned is not None and needs_approval(self.planned):
-            return _("Ask for approval of %(steps)s") % {"steps": words.count(many, "step")}
+            return _("Request approval of %(steps)s") % {"steps": words.count(many, "step")}
         return _("Apply %(steps)s") % {"steps": words.count(many, "step")} if many else _("Apply the file")
 
     def page_context(self, form: PolicyFileForm) -> dict[str, Any]:

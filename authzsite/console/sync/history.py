@@ -115,7 +115,7 @@ def _csv_rows(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
 
 
 def _page(rows: QuerySet[Any], request: Request, state: str, what: str) -> tuple[list[Any], Pager]:
-    """The newest first, from behind the one that the address names."""
+    """Newest first, from behind the one that the address names."""
     before = number_in(request.GET.get("before", ""))
     older = rows.filter(pk__lt=before) if before else rows
     rows_ = list(older.order_by("-pk")[: SHOWN + 1])

@@ -158,9 +158,9 @@ class Comparing:
         if any(lack.kind == "denied" for lack in way):
             return _("The denial has to be lifted first: %(parts)s.") % {"parts": parts}
         if not givers:
-            return _("The smallest access to ask for: %(parts)s.") % {"parts": parts}
+            return _("The smallest access to request: %(parts)s.") % {"parts": parts}
         values = {"parts": parts, "givers": givers}
-        return _("The smallest access to ask for: %(parts)s. Ask %(givers)s.") % values
+        return _("The smallest access to request: %(parts)s. Ask %(givers)s.") % values
 
 
 @dataclass(frozen=True)

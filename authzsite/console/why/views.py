@@ -213,7 +213,7 @@ def _open(question: Question) -> dict[str, Any]:
     return {
         "empty": Empty(
             _("Ask about a person, an action and an object"),
-            _("A no shows everything that is missing and who can grant it; a yes shows the facts behind it."),
+            _("The answer lists the facts behind the access, or what is missing and who can grant it."),
             level=2,
         )
     }
@@ -351,7 +351,7 @@ def _case(
     )
     if at == 0 and not actions and may_ask_for(place.asker, speak.person):
         wanted = (place.node.type, place.node.ref.id, action)
-        actions = (Action(_("Ask for access"), ask([wanted], speak.person), "primary"),)
+        actions = (Action(_("Request access"), ask([wanted], speak.person), "primary"),)
         url = ""
     return Case(
         id=f"way-{at}",

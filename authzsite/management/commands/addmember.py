@@ -11,7 +11,7 @@ from policies.services import members
 
 
 class Command(OperatorCommand):
-    help = "Admit people and groups to a realm, or put people into a group: addmember REALM group:G user:U …"
+    help = "Admit people and groups to a realm, or add people to a group: addmember REALM group:G user:U …"
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm")
@@ -41,4 +41,6 @@ class Command(OperatorCommand):
         act = members.leave_group if remove else members.join_group
         for person in people:
             act(group, person, by=self.by, authority=self.authority)
-        self.stdout.write(f"{'taken out of' if remove else 'in'} {group}: {', '.join(map(str, people))}")
+        self.stdout.write(
+            f"{'removed from' if remove else 'added to'} {group}: {', '.join(map(str, people))}"
+        )

@@ -11,7 +11,7 @@ from policies.sync.actions import operations
 
 
 class Command(OperatorCommand):
-    help = "Agree to a connection that only reports until somebody who runs this site has."
+    help = "Approve a connection; until then it only reports."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", metavar="REALM[/CATALOG]")
@@ -22,5 +22,5 @@ class Command(OperatorCommand):
         if row is None:
             raise NotFound(f"{place} is not connected")
         operations.agree(row, by=self.by, reason=reason, digest=operations.likeness(row))
-        does = "repairs" if row.policy == Backend.Policy.REPAIR else "only reports, as it is set to"
+        does = "repairs" if row.policy == Backend.Policy.REPAIR else "only reports, as it is configured to"
         self.stdout.write(f"{place} {does}: {row}")

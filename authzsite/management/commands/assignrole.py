@@ -12,13 +12,13 @@ from policies.services import roles
 
 
 class Command(OperatorCommand):
-    help = "Give a role of a realm to people and groups."
+    help = "Assign a role of a realm to people and groups."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm")
         parser.add_argument("role")
         parser.add_argument("holders", nargs="+", metavar="user:NAME|group:NAME")
-        parser.add_argument("--remove", action="store_true", help="take it back instead")
+        parser.add_argument("--remove", action="store_true", help="revoke it instead")
 
     def run(self, *, realm: str, role: str, holders: list[str], remove: bool, **_: Any) -> None:
         named = [principal(text) for text in holders]
@@ -29,4 +29,4 @@ class Command(OperatorCommand):
         act = roles.unassign if remove else roles.assign
         for item in named:
             act(node, item, by=self.by, authority=self.authority)
-        self.stdout.write(f"{'took' if remove else 'gave'} {role}: {', '.join(holders)}")
+        self.stdout.write(f"{'revoked' if remove else 'assigned'} {role}: {', '.join(holders)}")

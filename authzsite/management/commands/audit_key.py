@@ -11,14 +11,14 @@ from policies import signing
 
 
 class Command(OperatorCommand):
-    help = "Print the public key that checkpoints and evidence are checked with."
+    help = "Print the public key for checking checkpoints and evidence."
 
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group()
-        which.add_argument("--pem", action="store_true", help="in the form that other programs read")
-        which.add_argument("--all", action="store_true", help="and those in use before it, one a line")
+        which.add_argument("--pem", action="store_true", help="in PEM form, for other programs")
+        which.add_argument("--all", action="store_true", help="also earlier keys, one per line")
         which.add_argument(
-            "--new", action="store_true", help="make a private key for LAKEWARDEN_SIGNING_KEYS"
+            "--new", action="store_true", help="create a private key for LAKEWARDEN_SIGNING_KEYS"
         )
 
     def run(self, *, pem: bool, new: bool, all: bool, **_: Any) -> None:

@@ -14,13 +14,15 @@ from policies.services.cdap_instances import Instance
 
 
 class Command(OperatorCommand):
-    help = "Carry out one of CDAP's security commands, in its own words."
+    help = "Run one of CDAP's security commands, in CDAP's own syntax."
 
     def add_arguments(self, parser: Any) -> None:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = described()
         parser.add_argument("--realm", default=settings.LAKEWARDEN_CDAP_REALM)
-        parser.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
+        parser.add_argument(
+            "words", nargs="+", metavar="command", help="one of the commands below, quoted or not"
+        )
 
     def run(self, *, realm: str, words: list[str], **_: Any) -> None:
         root = realm_root(realm)

@@ -9,7 +9,7 @@ from policies.record import checkpoints
 
 
 class Command(OperatorCommand):
-    help = "Sign the record as far as it goes, now, and send what was signed to the places outside."
+    help = "Sign the audit log as it is now, and send the checkpoint to the places outside."
 
     def run(self, **_: Any) -> None:
         for row in checkpoints.make():

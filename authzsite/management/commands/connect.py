@@ -15,19 +15,21 @@ from policies.sync.connections.trial import tried
 
 
 class Command(OperatorCommand):
-    help = "Connect a catalog, made when absent, to the system behind it."
+    help = "Connect a catalog to the system behind it. A missing catalog is created."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("place", metavar="REALM[/CATALOG]", help="a realm alone for all of it")
+        parser.add_argument(
+            "place", metavar="REALM[/CATALOG]", help="a realm without a catalog: the whole realm"
+        )
         parser.add_argument("kind", metavar="KIND", help=f"one of {', '.join(kinds.codes())}")
-        parser.add_argument("--url", required=True, help="$NAME in it is taken from the environment")
+        parser.add_argument("--url", required=True, help="$NAME in it is replaced by the variable")
         parser.add_argument("--mode", choices=Backend.Policy.values, default=Backend.Policy.REPAIR)
         parser.add_argument(
             "--share",
             metavar="REASON",
             default="",
-            help="let it govern what another connection governs too, or what lies beside the console's own "
-            "database; the reason is recorded",
+            help="allow a source that another connection governs too, or that lies beside the console's "
+            "own database; the reason is recorded",
         )
 
         parser.add_argument(
@@ -44,19 +46,19 @@ class Command(OperatorCommand):
         realm, slash, catalog = place.partition("/")
         is_catalog, whole = bool(realm and slash and catalog), bool(realm and not slash)
         if not (whole if kind_.whole_realm else is_catalog):
-            raise BadName(f"`{place}` is no {'REALM' if kind_.whole_realm else 'REALM/CATALOG'}")
+            raise BadName(f"`{place}` is not a {'REALM' if kind_.whole_realm else 'REALM/CATALOG'}")
         real_url = filled_in(url)
         check_allowed(kind_, real_url)
         root = realm_root(realm)
         trial = tried(kind, real_url, realm=realm, beside_us=bool(share))
         if not trial.reached:
             problems = "; ".join(finding.text for finding in trial.findings)
-            self.fail(f"nothing is connected: {problems}", code=1)
+            self.fail(f"not connected: {problems}", code=1)
         for finding in trial.findings:
-            self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
+            self.stdout.write(f"{'ok' if finding.ok else 'check'}: {finding.text}")
         here = find(ObjectRef("catalog", root.name, (catalog,))) if keep_places else None
         for name, location in registration.placed(here, kind_, real_url) if here else ():
-            self.stdout.write(f"look: {name} lies in {location}, as was said when it was registered")
+            self.stdout.write(f"check: {name} lies in {location}, as was said when it was registered")
         row = registration.connect(
             root,
             catalog,

@@ -18,7 +18,7 @@ OF_CDAP = ("policy", "authentication", "master_user", "admin_group", "grants")
 
 
 class Command(OperatorCommand):
-    help = "Make a realm: a metalake, a Herd or a CDAP instance."
+    help = "Create a realm: a metalake, a Herd or a CDAP instance."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("kind", choices=Realm.Kind.values)
@@ -29,17 +29,15 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--switching",
             choices=("owner", "release"),
-            help="of a metalake: who enables and disables catalogs; release: all who may use them, as 1.3.1",
+            help="for a metalake: who can switch catalogs on and off; release: all who may use them",
         )
-        cdap = parser.add_argument_group("of a CDAP instance")
+        cdap = parser.add_argument_group("for a CDAP instance")
         cdap.add_argument(
             "--policy", choices=GENERATIONS, help=f"its generation of rules; default: {GENERATIONS[-1]}"
         )
-        cdap.add_argument("--authentication", choices=("on", "off"), help="off: its law decides nothing")
-        cdap.add_argument(
-            "--master-user", metavar="USER", help="the user that programs run as without impersonation"
-        )
-        cdap.add_argument("--admin-group", metavar="GROUP", help="whose members may grant and revoke")
+        cdap.add_argument("--authentication", choices=("on", "off"), help="off: its rules are not applied")
+        cdap.add_argument("--master-user", metavar="USER", help="the user for programs without impersonation")
+        cdap.add_argument("--admin-group", metavar="GROUP", help="its members may grant and revoke")
         cdap.add_argument(
             "--grants",
             choices=("anybody", "roles"),
@@ -66,7 +64,7 @@ class Command(OperatorCommand):
             settings=self._settings(kind, options),
             comment=comment,
         )
-        self.stdout.write(f"made {kind} realm {name}, owned by {owning}")
+        self.stdout.write(f"created {kind} realm {name}, owned by {owning}")
 
     def _settings(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
         given = {name: options[name] for name in OF_CDAP if options.get(name) is not None}

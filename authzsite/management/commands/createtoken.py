@@ -18,31 +18,33 @@ LONGEST = 36_500  # days
 
 
 class Command(OperatorCommand):
-    help = "Make a token for a user or a service account; prints the token alone, this once."
+    help = "Create a token for a user or a service account. It is printed once, and cannot be shown again."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("name")
-        parser.add_argument("--service", action="store_true", help="for a service account, made when absent")
-        parser.add_argument("--days", type=_days, help="how long it lives; default: until revoked")
         parser.add_argument(
-            "--scope", action="append", default=[], choices=SCOPES, help="narrow it; repeatable"
+            "--service", action="store_true", help="for a service account; a missing one is created"
+        )
+        parser.add_argument("--days", type=_days, help="days until it expires; default: until revoked")
+        parser.add_argument(
+            "--scope", action="append", default=[], choices=SCOPES, help="limit it to this scope; repeatable"
         )
         parser.add_argument(
             *("--address",),
             action="append",
             default=[],
-            help="good from this address or network alone; repeatable",
+            help="accept it from this address or network only; repeatable",
         )
         parser.add_argument(
             *("--replace",),
             metavar="PREFIX",
-            help="rotate the token that begins so: the new one has its scopes and addresses",
+            help="rotate the token with this prefix; the new one keeps its scopes and addresses",
         )
         parser.add_argument(
             *("--overlap",),
             type=_hours,
             default=24,
-            help="hours for which the replaced token is still good; default: 24",
+            help="hours for which the replaced token still works; default: 24",
         )
 
     def run(
@@ -60,7 +62,9 @@ class Command(OperatorCommand):
         kind = "service" if service else "user"
         if replace is not None:
             if scope or address:
-                raise Invalid("A token that replaces another has its scopes and addresses.")
+                raise Invalid(
+                    "A token that replaces another keeps its scopes and addresses; leave these options out."
+                )
             self._replace(people.find(kind, name), replace, days, overlap)
             return
         holder = people.ensure(kind, name)
@@ -74,7 +78,7 @@ class Command(OperatorCommand):
             rows = Token.objects.filter(principal=holder, prefix=prefix.rstrip("…")[:10], run="")
             row = rows.select_related("principal").filter(successor=None).first() if holder else None
             if row is None:
-                raise NotFound("There is no such token, or it was replaced before.")
+                raise NotFound("There is no such token, or it was already replaced.")
             text, events = services_tokens.replaced(row, days=days, overlap=overlap)
             for event in events:
                 current.say(event, by=self.authority)

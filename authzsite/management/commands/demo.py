@@ -23,7 +23,7 @@ from policies.sync.discovery.objects import discover
 class Command(OperatorCommand):
     help = (
         "Prepare the demo: the shop's database, connected as catalog shop of metalake demo, with six months "
-        "of history on a site without any.  Idempotent."
+        "of history where there is none. Safe to repeat."
     )
 
     def run(self, **_: Any) -> None:
@@ -35,7 +35,7 @@ class Command(OperatorCommand):
             row = world.connection(place, ensured.url_for())
             catalog = node(row.catalog_id)
             if catalog is None:
-                self.fail("catalog shop could not be made")
+                self.fail("catalog shop could not be created")
             with opened(row, catalog) as source:
                 seen = source.observe()
             result = discover(catalog, seen, by=self.by, authority=self.authority)
@@ -50,7 +50,7 @@ class Command(OperatorCommand):
             self._find_hints()
         self.stdout.write(
             f"demo: {result.added} objects read from the shop, {report.applied} steps applied, "
-            f"{report.foreign} grants made by others left as they are"
+            f"{report.foreign} grants made outside Lakewarden left as they are"
         )
 
     def _find_hints(self) -> None:

@@ -17,7 +17,7 @@ WIDEST = 40  # characters of a cell
 
 
 class Command(BaseCommand):
-    help = "Ask the demo's shop database as one of its users; prints rows, or the refusal in one line."
+    help = "Query the demo's shop database as one of its users. Prints rows, or the refusal in one line."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

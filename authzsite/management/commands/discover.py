@@ -13,7 +13,7 @@ from policies.sync.reconcile import reconcile
 
 
 class Command(OperatorCommand):
-    help = "Read objects, owners, users and existing grants of a connected source; again and again."
+    help = "Read objects, owners, users and existing grants from a connected source. Safe to repeat."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", metavar="REALM[/CATALOG]")

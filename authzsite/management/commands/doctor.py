@@ -11,12 +11,12 @@ from authzsite.management.examination import GOOD, WRONG, examine
 
 
 class Command(OperatorCommand):
-    help = "Say what is wrong with this site and what to do.  Exit 1 when something is, 0 otherwise."
+    help = "Find what is wrong with this site, and say what to do. Exits 1 on a problem, else 0."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("--json", action="store_true", help="for programs: one list of objects")
-        parser.add_argument("--strict", action="store_true", help="exit 1 for warnings too")
-        parser.add_argument("--quiet", action="store_true", help="leave out what is good")
+        parser.add_argument("--json", action="store_true", help="print one JSON list, for programs")
+        parser.add_argument("--strict", action="store_true", help="also exit 1 on warnings")
+        parser.add_argument("--quiet", action="store_true", help="show warnings and problems only")
 
     def run(self, *, json: bool, strict: bool, quiet: bool, **_: Any) -> None:
         findings = examine()

@@ -16,13 +16,13 @@ from policies.services.duties import take as take_duty
 
 
 class Command(OperatorCommand):
-    help = "Give one of the console's own duties on a realm or an object in it."
+    help = "Assign a duty in the console on a realm or an object in it."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", metavar="REALM[/full.name]")
         parser.add_argument("duty", choices=duties.DUTIES)
         parser.add_argument("holders", nargs="+", metavar="user:NAME|group:NAME")
-        parser.add_argument("--remove", action="store_true", help="take it back instead")
+        parser.add_argument("--remove", action="store_true", help="revoke it instead")
 
     def run(self, *, place: str, duty: str, holders: list[str], remove: bool, **_: Any) -> None:
         named = [principal(text) for text in holders]
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         act = take_duty if remove else give_duty
         for item in named:
             act(node, duty, item, by=self.by, authority=self.authority)
-        self.stdout.write(f"{'took' if remove else 'gave'} {duty} on {place}: {', '.join(holders)}")
+        self.stdout.write(f"{'revoked' if remove else 'assigned'} {duty} on {place}: {', '.join(holders)}")
 
     def _node(self, place: str) -> Node:
         realm, slash, name = place.partition("/")

@@ -17,7 +17,7 @@ from policies.services import entities, patterns
 
 
 class Command(OperatorCommand):
-    help = "Say what exists in a CDAP realm: entity REALM create dataset:ns1.orders …"
+    help = "Create, update, delete or show entities of a CDAP realm: entity REALM create dataset:ns1.orders …"
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm")
@@ -25,7 +25,9 @@ class Command(OperatorCommand):
         parser.add_argument(
             "entities", nargs="+", metavar="ENTITY", help="TYPE:NAME; delete also takes a pattern"
         )
-        parser.add_argument("--as", dest="acting", metavar="user:NAME", help="who asks; the law then decides")
+        parser.add_argument(
+            "--as", dest="acting", metavar="user:NAME", help="act as this user, with their rights"
+        )
         parser.add_argument(
             "--principal", default="", metavar="NAME", help="its owner, or the user it runs as"
         )

@@ -11,7 +11,7 @@ from policies.services import erasure
 
 
 class Command(OperatorCommand):
-    help = "Erase a person without any access: the name goes, the history stays and can be verified."
+    help = "Erase the name of a person without access. The history stays and can still be verified."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("who", metavar="user:NAME|service:NAME")

@@ -20,15 +20,15 @@ from policies.record.revisions import at_moment, moment_in
 
 
 class Command(OperatorCommand):
-    help = "Write who had access to an object on a day, with proof, into an archive that anybody can check."
+    help = "Export who had access to an object on a day, as a signed archive that anyone can check."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("object", metavar="TYPE:REALM[/full.name]", help="table:demo/shop.sales.orders")
         parser.add_argument(
-            "--as-of", metavar="TIME", type=moment, help="ISO 8601; a day is its end, UTC; default now"
+            "--as-of", metavar="TIME", type=moment, help="ISO 8601; a day means its end in UTC; default: now"
         )
-        parser.add_argument("--person", metavar="user:NAME", help="of this person alone")
-        parser.add_argument("--sample", metavar="N", type=int, help="only so many people, a random sample")
+        parser.add_argument("--person", metavar="user:NAME", help="only this person")
+        parser.add_argument("--sample", metavar="N", type=int, help="a random sample of N people")
         parser.add_argument("--seed", default="", help="the same seed draws the same people")
         parser.add_argument("--out", metavar="FILE", type=Path, default=Path("evidence.zip"))
 
@@ -56,5 +56,5 @@ def moment(text: str) -> datetime:
     """A time with a zone, or UTC; a day means all of it."""
     moment_ = moment_in(text, whole=True)
     if moment_ is None:
-        raise ArgumentTypeError(f"{text!r} is no time; write 2026-01-31 or 2026-01-31T12:00:00Z")
+        raise ArgumentTypeError(f"{text!r} is not a time; write 2026-01-31 or 2026-01-31T12:00:00Z")
     return moment_

@@ -12,7 +12,7 @@ from policies.record.exports import signed_archives
 
 
 class Command(OperatorCommand):
-    help = "Write the whole record, signed, into an archive that anybody can check."
+    help = "Export the complete audit log as a signed archive that anyone can check."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--out", metavar="FILE", type=Path, default=Path("record.zip"))

@@ -16,8 +16,8 @@ from policies.services import seals
 
 class Command(OperatorCommand):
     help = (
-        "Look for facts that were written outside the console: exit 0 and one line, or exit 1 and a line for "
-        "each. Nothing is decided on such a fact."
+        "Find facts that were written outside the console; no decision uses such a fact. Exits 0 if "
+        "there are none, else 1 with a line for each."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,16 +25,16 @@ class Command(OperatorCommand):
         either.add_argument(
             "--seal",
             action="store_true",
-            help="seal with the newest key all facts that the record bears out: after an upgrade from before "
-            "there were seals, and before an old key is taken away; the record must be whole",
+            help="seal all facts that the audit log confirms with the newest key: after an upgrade from a "
+            "version without seals, and before an old key is removed; the audit log must be intact",
         )
         either.add_argument(
-            "--if-new", action="store_true", help="the same, on a site that was never sealed; else nothing"
+            "--if-new", action="store_true", help="like --seal, but only on a site without seals"
         )
         either.add_argument(
             "--set-right",
             action="store_true",
-            help="put the facts to what the record says, in one recorded change; the record must be whole",
+            help="correct the facts from the audit log, in one recorded change; the log must be intact",
         )
 
         either.add_argument(
@@ -76,7 +76,7 @@ class Command(OperatorCommand):
                 self.stdout.write(f"{len(done)} facts set right")
             elif seal:
                 if wrong := self._seal_first():
-                    self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
+                    self.fail(f"{wrong} facts were not sealed and are not used for decisions; see above")
             elif not if_new:
                 unsealed.sweep()
                 rows_put_back.take_seals()
@@ -85,9 +85,9 @@ class Command(OperatorCommand):
                     when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
                     self.stdout.write(f"{row}: written outside the console by transaction {row.writer}{when}")
                 if rows:
-                    ways = "`manage.py facts --set-right` mends facts, `--confirm-name` names"
-                    self.fail(f"{len(rows)} facts count for nothing; {ways}")
-                self.stdout.write("every fact is as the console wrote it")
+                    ways = "`manage.py facts --set-right` corrects facts, `--confirm-name` confirms names"
+                    self.fail(f"{len(rows)} facts are not used for decisions; {ways}")
+                self.stdout.write("all facts are as the console wrote them")
             elif seals.is_new():
                 self._seal_first()
         except ArchiveBroken as error:
@@ -103,11 +103,13 @@ class Command(OperatorCommand):
         sealed = seals.seal_what_is_told()
         for line in sealed.wrong:
             self.stdout.write(line)
-        self.stdout.write(f"{sealed.sealed} facts sealed; {len(sealed.wrong)} the record does not bear out")
+        self.stdout.write(
+            f"{sealed.sealed} facts sealed; {len(sealed.wrong)} are not confirmed by the audit log"
+        )
         return len(sealed.wrong)
 
     def _read_the_record(self) -> None:
         """A fact is what the record says only where nobody wrote into the record."""
         verdict = verify(facts=False)
         if not verdict:
-            self.fail(f"the record itself is broken: {verdict.broken}; nothing was sealed or set right")
+            self.fail(f"the audit log itself is broken: {verdict.broken}; nothing was sealed or set right")

@@ -16,12 +16,14 @@ from policies.services import accounts
 
 
 class Command(OperatorCommand):
-    help = "Print a link by which somebody sets a password: the first site admin, or one who lost theirs."
+    help = "Print a link for setting a password, for the first site admin or a person who lost theirs."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("name", help="user name; its account is made when absent")
+        parser.add_argument("name", help="user name; a missing account is created")
         parser.add_argument("--display-name", default="")
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where browsers find this site")
+        parser.add_argument(
+            "--url", default="http://127.0.0.1:8000", help="the address of this site in a browser"
+        )
 
     def run(self, *, name: str, display_name: str, url: str, **_: Any) -> None:
         account = User.objects.filter(username=name).first()
@@ -35,4 +37,4 @@ class Command(OperatorCommand):
         path = reverse("console:welcome", args=[number, default_token_generator.make_token(account)])
         self.stdout.write(f"{url.rstrip('/')}{path}")
         if name not in settings.LAKEWARDEN_SERVICE_ADMINS:
-            self.stderr.write(f"{name} is no site admin: LAKEWARDEN_SERVICE_ADMINS does not name them")
+            self.stderr.write(f"{name} is not a site admin: LAKEWARDEN_SERVICE_ADMINS does not name them")

@@ -20,7 +20,7 @@ AGAIN = 0.5  # seconds between two looks at a run that another process carries
 
 
 class Command(OperatorCommand):
-    help = "Run a pipeline over a realm, or over every realm; one JSON line each; exit 0 when all are done."
+    help = "Run a pipeline over one realm or all. Prints one JSON line per run. Exits 0 if all succeed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", choices=[item.name for item in known.every()])

@@ -19,7 +19,7 @@ from policies.policy_files.statements import of_realm
 
 
 class Command(OperatorCommand):
-    help = "Write a realm as a policy file, plan and apply one, and show what differs."
+    help = "Export a realm as a policy file, plan and apply a file, and show drift."
 
     def add_arguments(self, parser: CommandParser) -> None:
         deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|import|plan|apply|drift")
@@ -33,21 +33,23 @@ class Command(OperatorCommand):
             "--without-objects", action="store_true", help="only objects with access of their own"
         )
         importing = deeds.add_parser(
-            "import", help="access of another system as a policy file, with a report"
+            "import", help="convert access of another system to a policy file, with a report"
         )
         importing.add_argument("source", choices=imports.SOURCES)
         importing.add_argument("file", metavar="FILE", type=Path)
         importing.add_argument("--realm", required=True)
         importing.add_argument(
-            "--catalog", default="", help="where schemas stand, if the source has no catalogs"
+            "--catalog", default="", help="the catalog of the schemas, if the source has no catalogs"
         )
         importing.add_argument("--out", metavar="FILE", type=Path, required=True)
         plan = deeds.add_parser("plan", help="what a file would change; nothing is written")
         plan.add_argument("file", metavar="FILE", type=Path)
-        plan.add_argument("--replay", metavar="DAYS", type=int, help="also which uses would be refused")
-        drifted = deeds.add_parser("drift", help="what was changed beside a realm's files since")
+        plan.add_argument(
+            "--replay", metavar="DAYS", type=int, help="also which uses of these days would be refused"
+        )
+        drifted = deeds.add_parser("drift", help="changes made in a realm outside its policy files")
         drifted.add_argument("realm", metavar="REALM")
-        applying = deeds.add_parser("apply", help="carry out the plan that was seen")
+        applying = deeds.add_parser("apply", help="apply a plan as it was reviewed")
         applying.add_argument("file", metavar="FILE", type=Path)
         applying.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
         applying.add_argument("--reason", default="")
@@ -77,7 +79,7 @@ class Command(OperatorCommand):
     def _drift(self, realm: str) -> None:
         files = drift.of_root(realm_root(realm))
         for file in files:
-            lost = "" if file.kept.file else "; what it said is lost, apply it again"
+            lost = "" if file.kept.file else "; its content is lost, apply it again"
             self.stdout.write(f"file that owns {', '.join(file.kept.owns)}: {len(file.lines)} differ{lost}")
             for line in file.lines:
                 change = f" (change {line.change.revision})" if line.change else ""

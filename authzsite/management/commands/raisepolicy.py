@@ -12,14 +12,12 @@ MOST = 1000
 
 
 class Command(OperatorCommand):
-    help = (
-        "Raise the rules of a CDAP realm to a later generation: show what becomes of all access, then do it."
-    )
+    help = "Move a CDAP realm to the rules of a later generation: preview the effect on access, then apply."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm")
         parser.add_argument("policy", choices=GENERATIONS[1:])
-        parser.add_argument("--plan", metavar="DIGEST", help="do it, as the plan of this digest showed it")
+        parser.add_argument("--plan", metavar="DIGEST", help="apply the previewed plan with this digest")
         parser.add_argument("--reason", default="")
 
     def run(self, *, realm: str, policy: str, plan: str | None, reason: str, **_: Any) -> None:
@@ -28,7 +26,7 @@ class Command(OperatorCommand):
             done = carry_out(
                 root, policy, seen=plan, by=self.by, authority=lambda: self.authority, reason=reason
             )
-            self.stdout.write(f"{realm} has the rules of CDAP {done.policy}; it had those of {done.before}")
+            self.stdout.write(f"{realm} now has the rules of CDAP {done.policy}; before, {done.before}")
             return
         shown = Raise(root, policy)
         for item in shown.policies:

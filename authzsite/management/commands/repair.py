@@ -13,14 +13,16 @@ from policies.services import realm_repair, second_factors
 
 
 class Command(OperatorCommand):
-    help = "Repair a lock-out: list realms whose owner cannot sign in, set another, let a name try again."
+    help = "Repair a lock-out: list realms whose owner cannot sign in, set another owner, unblock a name."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("realm", nargs="?", help="what gets another owner; without it all are listed")
+        parser.add_argument("realm", nargs="?", help="the realm for a new owner; without it, all are listed")
         parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="its new owner")
         parser.add_argument("--reason", default="", help="kept in the history of the realm permanently")
-        parser.add_argument("--forget-second-factors", metavar="NAME", help="of somebody who lost them")
-        parser.add_argument("--let-in", metavar="NAME", help="forget the wrong passwords of a name")
+        parser.add_argument(
+            "--forget-second-factors", metavar="NAME", help="remove the second factors of this account"
+        )
+        parser.add_argument("--let-in", metavar="NAME", help="unblock a name after wrong passwords")
 
     def run(
         self,
@@ -33,18 +35,16 @@ class Command(OperatorCommand):
         **_: Any,
     ) -> None:
         if realm is None and (owner or reason):
-            self.fail("name the realm that gets another owner", code=2)
+            self.fail("name the realm that is to get another owner", code=2)
         if realm is not None and not owner:
             self.fail("name the new owner with --owner", code=2)
         if let_in:
             many = reset(username=let_in)
-            self.stdout.write(
-                f"{let_in} may try again at once" if many else f"{let_in} was not kept from trying"
-            )
+            self.stdout.write(f"{let_in} can try again at once" if many else f"{let_in} was not blocked")
         if realm is not None and owner:
             root, new = realm_root(realm), known(owner)
             realm_repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
-            self.stdout.write(f"{new} owns {root.name}; its history says that it was repaired")
+            self.stdout.write(f"{new} now owns {root.name}; the repair is in its history")
         if forget_second_factors:
             self._forget_second_factors(forget_second_factors)
         if realm is None and not let_in and not forget_second_factors:
@@ -55,7 +55,7 @@ class Command(OperatorCommand):
         if account is None:
             self.fail(f"there is no account {name}")
         many = second_factors.forget(account, by=self.by, authority=self.authority)
-        self.stdout.write(f"{many} second factors of {name} are forgotten; the password alone lets them in")
+        self.stdout.write(f"{many} second factors of {name} removed; the password alone is enough now")
 
     def _list(self) -> None:
         out = locked_out_realms()

@@ -14,13 +14,13 @@ from policies.record import checkpoints, lost_ends
 from policies.record.lost_ends import LogEnd
 from policies.sync.safeguards import restored
 
-WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and looks"}
+WORDS = {checkpoints.CHANGES: "audit log", checkpoints.ACCESS: "log of refusals and views"}
 
 
 class Command(OperatorCommand):
     help = (
-        "Say that this database was restored from a copy: every backend only reports until somebody has seen "
-        "its plan; and tell what the record lost. With --accept-end the record itself says so."
+        "Declare that this database was restored from a copy: every backend only reports until its plan is "
+        "reviewed. Prints what the audit log lost; --accept-end records the loss."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,9 +28,9 @@ class Command(OperatorCommand):
             "--accept-end",
             metavar="REVISION",
             type=int,
-            help="the last revision of the copy: what was signed after it is lost, and the record says so",
+            help="the last revision of the copy: records that all later signed entries are lost",
         )
-        parser.add_argument("--reason", default="", help="why the copy was restored; it stays on record")
+        parser.add_argument("--reason", default="", help="why the copy was restored; kept permanently")
         parser.add_argument(
             "--checkpoints", metavar="FILE", type=Path, help="signed checkpoints that were kept elsewhere"
         )
@@ -42,13 +42,15 @@ class Command(OperatorCommand):
                 if not restored.check():  # learns where the database is now, so that no worker asks again
                     restored.only_report()
                 many = Backend.objects.filter(restored=True).count()
-                self.stdout.write(f"{many} backends only report from now on; look at each plan, then repair")
+                self.stdout.write(
+                    f"{many} backends only report from now on; review each plan, then switch to repair"
+                )
                 ends = lost_ends.look(outside)
                 for end in ends:
                     self.stdout.write(_in_words(end))
                 if any(end.gone for end in ends):
                     self.stdout.write(
-                        "if this is a copy that you restored, say so: manage.py restored --accept-end "
+                        "if you restored this copy, declare it: manage.py restored --accept-end "
                         f"{ends[0].copy_ended} --reason TEXT (name the revision at which the copy ended)"
                     )
             else:

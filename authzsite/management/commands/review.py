@@ -15,11 +15,11 @@ from policies.reviews import worklist
 
 
 class Command(OperatorCommand):
-    help = "List the access reviews of a realm, or write the evidence of one into an archive for auditors."
+    help = "List the access reviews of a realm, or export the evidence of one for auditors."
 
     def add_arguments(self, parser: CommandParser) -> None:
         deeds = parser.add_subparsers(dest="deed", required=True, metavar="list|evidence")
-        listing = deeds.add_parser("list", help="one line a review, newest first")
+        listing = deeds.add_parser("list", help="one line per review, newest first")
         listing.add_argument("realm", metavar="REALM")
         proof = deeds.add_parser("evidence", help="population, decisions and proof, signed")
         proof.add_argument("review", metavar="NUMBER", type=int)

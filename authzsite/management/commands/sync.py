@@ -21,21 +21,19 @@ from policies.sync.safeguards import restored
 
 class Command(OperatorCommand):
     help = (
-        "Reconcile now, in this process; one JSON line a backend; exit 0 only if nothing is missing or extra."
+        "Sync now, in this process. Prints one JSON line per backend. Exits 0 if nothing is missing or extra."
     )
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", nargs="?", metavar="REALM[/CATALOG]", help="default: every backend")
         parser.add_argument("--dry-run", action="store_true", help="compare, change nothing")
         parser.add_argument(
-            "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="try again for so long"
+            "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="keep trying for this long"
         )
 
     def run(self, *, place: str | None, dry_run: bool, wait: float, **_: Any) -> None:
         if not dry_run and restored.check():
-            self.stderr.write(
-                f"{restored.REASON} Its backends only report until somebody has seen their plans."
-            )
+            self.stderr.write(f"{restored.REASON} Its backends only report until their plans are reviewed.")
         rows = Backend.objects.order_by("pk")
         if place:
             rows = rows.filter(catalog=connected_node(place).id)

@@ -15,8 +15,8 @@ from policies.record.verify import verify
 
 class Command(OperatorCommand):
     help = (
-        "Recompute the whole record and hold what is decided on against it; exit 0 and one line, or exit 1 "
-        "and the first thing that is broken, or what is not as the record says."
+        "Verify the complete audit log, and compare the tables with it. Exits 0 with one line if it is "
+        "intact, else 1 with the first break, or with each row that differs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,7 +28,7 @@ class Command(OperatorCommand):
             "--facts",
             action=BooleanOptionalAction,
             default=True,
-            help="hold facts, people, duties and accounts against the record, or read it alone",
+            help="also compare facts, people, duties and accounts with the audit log",
         )
 
     def run(self, *, checkpoints: Path | None, facts: bool, **_: Any) -> None:
@@ -40,11 +40,11 @@ class Command(OperatorCommand):
         summary = ", ".join(_count(many, noun) for many, noun in [*read, *[(verdict.facts, "fact")] * facts])
         if verdict.differences:
             self.stderr.write(
-                f"differs: {_count(verdict.differences, 'difference')} between the record and the tables\n"
+                f"differs: {_count(verdict.differences, 'difference')} between the audit log and the tables\n"
                 + "\n".join([*verdict.differing, *verdict.lost])
             )
             sys.exit(1)
-        self.stdout.write("\n".join([f"whole: {summary}", *verdict.lost]))
+        self.stdout.write("\n".join([f"intact: {summary}", *verdict.lost]))
 
     def _text(self, file: Path | None) -> str:
         try:

@@ -26,7 +26,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         Description(
             "DATABASE_URL",
             "where the console keeps its facts: `postgresql://user:password@host:port/database`",
-            "The embedded server is for a look: it has no copy elsewhere. Another database is another site.",
+            "The embedded server is for trying out: it has no backup. Another database is another site.",
             "embedded, under `var/`",
         ),
         Description(
@@ -34,29 +34,29 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "a streaming replica of that database, from which the facts of checks are read while it has the "
             "last change ([Read replicas](deploying.md#read-replicas)): "
             "`postgresql://user:password@host:port/database`",
-            "It holds everything that the console knows, so protect it as the primary.",
+            "It holds everything that the console stores, so protect it like the primary.",
             NONE,
         ),
         Description(
             "REDIS_URL",
-            "nudges for the workers, and counts for limits; never the only home of a fact",
-            "Whoever can write there can set the counts of sign-ins and calls back.",
+            "signals for the workers, and counters for limits; no fact is stored there alone",
+            "Anyone who can write there can reset the counters of sign-ins and calls.",
             "embedded, under `var/`",
         ),
         Description(
             "LAKEWARDEN_VAR",
-            "the folder of what the site makes for itself: keys, mail, logs, embedded servers",
-            "Keys lie in it unless they are set. Give each site a folder of its own, on a disk that stays.",
+            "the folder for files that the site creates: keys, mail, logs, embedded servers",
+            "Keys are stored in it unless they are set. Give each site its own folder, on a permanent disk.",
             "`var/` in the checkout",
         ),
-        Description("PORT", "the port that `make run` listens at", default="`8000`"),
+        Description("PORT", "the port of `make run`", default="`8000`"),
     ),
     "Keys": (
         Description(
             "SECRET_KEY",
-            "signs sessions and links, as Django's",
-            "With a public host a missing, short or well-known key refuses to start. Who has it can make "
-            "links that set passwords. A new one ends every session.",
+            "signs sessions and links (Django's `SECRET_KEY`)",
+            "On a public host the site does not start with a missing, short or well-known key. Anyone who "
+            "has it can create links that set passwords. A new key ends every session.",
             MADE,
         ),
         Description(
@@ -69,16 +69,16 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_SIGNING_KEYS",
-            "Ed25519 keys that sign the record, newest first (`manage.py audit_key --new`)",
-            "Who has one and the database can write another history. Keep them apart.",
+            "Ed25519 keys that sign the audit log, newest first (`manage.py audit_key --new`)",
+            "Anyone who has a key and the database can forge the history. Keep them apart.",
             MADE,
         ),
     ),
     "Hosts and proxies": (
         Description(
             "ALLOWED_HOSTS",
-            "the host names that the site answers for, comma-separated, as Django's",
-            "`*` answers under any name that a stranger makes up; a public host refuses to start with it.",
+            "the host names of the site, comma-separated (Django's `ALLOWED_HOSTS`)",
+            "`*` accepts any host name; on a public host the site does not start with it.",
         ),
         Description(
             "LAKEWARDEN_URL",
@@ -88,10 +88,10 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_PROXY_ADDRESSES",
-            "addresses and networks of the proxies in front, comma-separated. Only from these is "
-            "`X-Forwarded-For` believed, read from its end",
-            "Too wide, and clients choose their own address, past limits and the addresses of tokens. Not "
-            "set behind a proxy, and everybody has the proxy's address.",
+            "addresses and networks of the proxies in front, comma-separated. `X-Forwarded-For` is "
+            "trusted only from these, read from its end",
+            "If too wide, clients can choose their own address, past limits and the addresses of tokens. "
+            "If not set behind a proxy, everyone has the proxy's address.",
             NONE,
         ),
         Description(
@@ -102,13 +102,13 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "DEBUG",
-            "`1`: errors with their inside, as Django's",
-            "Shows strangers the inside of every error; a public host refuses to start with it.",
+            "`1`: detailed error pages (Django's `DEBUG`)",
+            "Shows internals to strangers; on a public host the site does not start with it.",
         ),
         Description(
             "LAKEWARDEN_INSECURE",
             "`1`: start on a public host even with `simple`, `DEBUG=1` or `ALLOWED_HOSTS=*`",
-            "Takes away the guard against each of these. Never on a site with data.",
+            "Removes the protection against each of these. Never use it on a site with data.",
         ),
     ),
     "Sign-in": (
@@ -117,7 +117,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "how people and programs sign in. `proxy`: "
             "[a proxy names them](sign-in.md#a-proxy-that-signs-people-in). `oidc`: "
             "[an identity provider](sign-in.md#openid-connect)",
-            "For development and tests only: `simple` believes any name that a program sends, and works from "
+            "For development and tests only: `simple` trusts any name that a program sends, and works from "
             "this machine only while every page shows a warning; `anonymous` admits calls to `/api` "
             "without a "
             "name.",
@@ -125,7 +125,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         Description(
             "LAKEWARDEN_PROXY_USER_HEADER",
             "with `proxy`: the header in which the proxy names the person",
-            "The proxy must take this header off what clients send.",
+            "The proxy must remove this header from requests of clients.",
             "`X-Forwarded-User`",
         ),
         Description(
@@ -136,9 +136,8 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_PROXY_GROUPS_HEADER",
-            "with `proxy`: the header with the groups, comma-separated. Headers that are not named "
-            "are not read",
-            "Who can send it through the proxy chooses their groups.",
+            "with `proxy`: the header with the groups, comma-separated. Only headers named here are read",
+            "Anyone who can send it through the proxy chooses their own groups.",
             NONE,
         ),
         Description(
@@ -153,12 +152,12 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "LAKEWARDEN_OIDC_<NAME>_ISSUER",
             "with `oidc`: the address of the [identity provider](sign-in.md#openid-connect); `<NAME>` is of "
             "your choice, and there can be several",
-            "Its operators can sign in as anybody it may name.",
+            "Its operators can sign in as anyone it can name.",
             NONE,
         ),
         Description("LAKEWARDEN_OIDC_<NAME>_CLIENT_ID", "the console's id there", "", NONE),
         Description("LAKEWARDEN_OIDC_<NAME>_CLIENT_SECRET", "the console's secret there", "", NONE),
-        Description("LAKEWARDEN_OIDC_<NAME>_TITLE", "what the button says", "", "the name"),
+        Description("LAKEWARDEN_OIDC_<NAME>_TITLE", "the text of the sign-in button", "", "the name"),
         Description(
             "LAKEWARDEN_OIDC_<NAME>_USER_CLAIM",
             "the claim with the name of the person",
@@ -173,37 +172,37 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_OIDC_<NAME>_SCOPES",
-            "what the provider is asked for, parted by spaces; some tell groups only with `groups`",
+            "the scopes to request, separated by spaces; some providers send groups only with `groups`",
             "",
             "`openid profile email`",
         ),
         Description(
             "LAKEWARDEN_OIDC_<NAME>_DOMAINS",
             "only people with a confirmed mail address in one of these domains can sign in",
-            "Without it everybody whom the provider knows can sign in, with no access.",
+            "Without it everyone known to the provider can sign in, without access.",
             "any",
         ),
         Description(
             "LAKEWARDEN_OIDC_<NAME>_JOINS",
             "`1`: at the first sign-in the name also joins an account that has a password here",
-            "Whoever can choose a name at the provider takes over the account of that name.",
+            "Anyone who can choose a name at the provider takes over the account of that name.",
             "`0`",
         ),
         Description(
             "LAKEWARDEN_SECOND_FACTOR",
             "who must have a [second factor](sign-in.md#second-factors) besides a password: `duties` (site "
             "admins and holders of the console's duties) or `everybody`",
-            "Without it a password that was guessed or stolen is enough.",
+            "Without it a guessed or stolen password is enough to sign in.",
             NONE,
         ),
         Description(
             "LAKEWARDEN_STEP_UP",
             "minutes after which people must prove again who they are before a sensitive change: tokens, "
             "duties, emergency access, connections, bindings, password links, second factors; `0`: never. "
-            "They use their second factor, else their password, else their provider. What they typed "
+            "They use their second factor, else their password, else their provider. Their input "
             "is kept. "
             "Tokens, and people whom a proxy names, are not asked",
-            "`0`: whoever sits down at an open session can give themselves lasting access.",
+            "`0`: anyone at an open session can grant themselves lasting access.",
         ),
         Description("LAKEWARDEN_SESSION_HOURS", "hours after which a session ends in any case, 1 to 24"),
         Description(
@@ -221,7 +220,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "LAKEWARDEN_DIRECTORIES",
             "names of service accounts, comma-separated, that [keep people and groups](directory.md) by SCIM "
             "at `/scim/v2`",
-            "They decide who is in the groups of the directory, and end the access of whom they keep.",
+            "They decide who is in the groups of the directory, and can end the access of its people.",
             NONE,
         ),
     ),
@@ -237,20 +236,22 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_SIGN_INS_A_MINUTE",
-            "passwords that are looked at in a minute on the whole site, a fifth of them from one "
+            "sign-ins by password per minute on the whole site, a fifth of them from one "
             "address and "
-            "a twentieth for one name, `0`: any number. Counted in Redis before a password is looked at; "
-            "while Redis is away, nobody signs in with a password (503)",
-            "`0`: the limits on wrong passwords alone stand against guessing.",
+            "a twentieth for one name, `0`: any number. Counted in Redis before a password is checked; "
+            "while Redis is away, nobody can sign in with a password (503)",
+            "`0`: only the limits on wrong passwords protect against guessing.",
         ),
-        Description("LAKEWARDEN_EMERGENCY_HOURS", "how many hours emergency access lasts at most, 1 to 24"),
+        Description(
+            "LAKEWARDEN_EMERGENCY_HOURS", "the maximum duration of emergency access in hours, 1 to 24"
+        ),
         Description(
             "LAKEWARDEN_CONNECT_ALLOW",
             "hosts, networks and folders that connections may reach. In a folder, file connections may write "
             "access lists, and sockets may be connected to. Checked at each connect, by the host's real "
             "addresses and the folder's real path. Loopback and link-local addresses need an entry of their "
             "own, even if a listed host name resolves to them",
-            "Owners of realms can have the console connect to whatever is named here.",
+            "Owners of realms can make the console connect to everything listed here.",
             "loopback",
         ),
     ),
@@ -259,19 +260,19 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "LAKEWARDEN_CHECKPOINTS",
             "where signed checkpoints are sent, comma-separated: `file:/path`, `mailto:address`, "
             "`https://store/…` (PUT)",
-            "With all of them on the database's machine, who takes that machine can cut the record's end.",
+            "If all are on the database's machine, an attacker there can cut off the end of the audit log.",
             "`file:var/checkpoints.txt`",
         ),
         Description(
             "LAKEWARDEN_CHECKPOINT_EVERY",
             "seconds between two checkpoints",
-            "What is younger than the last one can be taken off the record's end unseen.",
+            "Entries after the last checkpoint can be cut off the audit log unnoticed.",
         ),
         Description(
             "LAKEWARDEN_AUDIT_FEEDS",
-            "who follows the audit log: `file:/path`, `https://…`, each with `?format=json`, `ocsf-1.8` or "
+            "where the audit log is sent: `file:/path`, `https://…`, each with `?format=json`, `ocsf-1.8` or "
             "`ocsf-1.9`, comma-separated",
-            "Whoever reads it learns who may do what.",
+            "Anyone who reads it learns who may do what.",
             NONE,
         ),
         Description("LAKEWARDEN_AUDIT_FEED_SECRET", "`whsec_…` signs webhooks of the audit log", "", NONE),
@@ -286,7 +287,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
     "Logs and traces": (
         Description(
             "LAKEWARDEN_LOG_FORMAT",
-            "how log lines on standard error look: `plain`, or `json` with one object a line "
+            "the format of log lines on standard error: `plain`, or `json` with one object per line "
             "([Logs and traces](outages.md#logs-and-traces))",
         ),
         Description(
@@ -298,8 +299,8 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         ),
         Description(
             "LAKEWARDEN_TRACES_SHARE",
-            "how many of a hundred traces are sent, 0 to 100, the same ones by all processes",
-            "`100` on a busy site sends a span for each statement of each call.",
+            "percentage of traces to send, 0 to 100; all processes choose the same ones",
+            "On a busy site `100` sends a span for each SQL statement of each call.",
         ),
     ),
     "Mail and chat": (
@@ -313,30 +314,31 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         Description("EMAIL_FROM", "the sender of mail", "", "`Lakewarden <lakewarden@localhost>`"),
         Description(
             "LAKEWARDEN_CHAT_HOOKS",
-            "addresses of chat systems, separated by spaces, each with `?hears=request,emergency` for the "
-            "kinds it hears",
+            "addresses of chat systems, separated by spaces, each with `?hears=request,emergency` for "
+            "the kinds of notices to send",
             "",
             NONE,
         ),
         Description("LAKEWARDEN_CHAT_SECRET", "`whsec_…` signs the calls to chat systems", "", NONE),
         Description(
             "LAKEWARDEN_LANGUAGES",
-            "which languages people may choose for pages and mails, such as `en,de`; until somebody chooses, "
-            "the browser says: for mails, the one of the last sign-in. `en` keeps all pages English. "
+            "which languages people may choose for pages and mails, such as `en,de`; until a person "
+            "chooses, the browser's language applies; for mails, that of the last sign-in. `en` keeps "
+            "all pages English. "
             "Programs always get English",
         ),
     ),
     "Realms, pipelines": (
-        Description("LAKEWARDEN_HERD_REALM", "the realm that `/herd-app/rest` speaks for"),
+        Description("LAKEWARDEN_HERD_REALM", "the realm behind `/herd-app/rest`"),
         Description(
             "LAKEWARDEN_CDAP_REALM",
-            "the realm that `/v3/security/authorization` and `/v1/execute` speak for",
+            "the realm behind `/v3/security/authorization` and `/v1/execute`",
         ),
         Description(
             "LAKEWARDEN_AUTHORIZERS",
-            "the absolute path of a file that says which [authorizers](cdap.md#authorizers) manage the "
-            "privileges of which CDAP realms",
-            "The file says who decides in those realms: nobody else may write it.",
+            "the absolute path of a file that assigns [authorizers](cdap.md#authorizers) to CDAP "
+            "realms, whose privileges they manage",
+            "The file decides about access in those realms: let only operators write it.",
             NONE,
         ),
         Description("SPARK_MASTER", "where the pipelines run: `local[*]`, `spark://…`, `yarn`, `k8s://…`"),
@@ -349,14 +351,14 @@ PROGRAMS = (
     Description(
         "LAKEWARDEN_TOKEN",
         "the token; scopes `check` and `report` are enough for jobs",
-        "Whoever reads the environment of the process has it. Bind it to [addresses](sign-in.md#tokens).",
+        "Anyone who can read the process environment has it. Bind it to [addresses](sign-in.md#tokens).",
         NONE,
     ),
     Description("LAKEWARDEN_CA", "a file with certificate authorities of your own", "", "the system's"),
-    Description("LAKEWARDEN_RUN", "what a job's run is called in what it reports", "", "Spark's application"),
+    Description("LAKEWARDEN_RUN", "the name of a job's run in its reports", "", "Spark's application"),
     Description(
         "LAKEWARDEN_SPOOL",
-        "the folder in which reports of use wait while the console is away",
+        "the folder for reports of use while the console does not answer",
         "",
         "`~/.local/state/lakewarden`",
     ),

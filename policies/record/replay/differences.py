@@ -1,4 +1,4 @@
-"""What differs between the record and the tables, and who could have made it so."""
+"""What differs between the audit log and the tables, and who could have made it so."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def a_request(name: str = "ana", *, action: str = "read", lasts: str = "P30D", r
 def test_a_link_fills_the_form_and_tells_who_is_asked(staff: Node, signed_in: SignedIn) -> None:
     asked = {"resource": ORDERS, "type": "table", "action": "read"}
     shown = text(signed_in("ana").get(f"/requests/new?{urlencode(asked)}"))
-    assert "Ask for access to shop.sales.orders" in shown
+    assert "Request access to shop.sales.orders" in shown
     assert "Two decisions, requested at the same time" in shown
     assert "Read on orders Decided by an approver" in shown  # Ana may not know that there is one
     assert "it ends on" in shown
@@ -136,7 +136,7 @@ def test_a_hidden_object_is_asked_for_like_an_absent_one(staff: Node, signed_in:
         page = text(ana.get(f"/requests/new?resource=demo/{name}&type=table&action=read"))
         pages.append(page.replace(name, "X").replace(name.rpartition(".")[2], "Y"))
     assert pages[0] == pages[1]
-    assert "Ask for it by its full name" in text(ana.get("/search?q=orders"))
+    assert "Request it by its full name" in text(ana.get("/search?q=orders"))
 
 
 def test_a_ticket_is_asked_for_where_a_rule_says_so(staff: Node, signed_in: SignedIn) -> None:

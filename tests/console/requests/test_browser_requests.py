@@ -100,7 +100,7 @@ def test_an_owner_decides_by_keys_alone(visit: Callable[..., Any]) -> None:
 def test_asked_from_a_refusal_and_decided_on_a_small_screen(scripts: bool, visit: Callable[..., Any]) -> None:
     ana = visit("ana", scripts=scripts, width=320)
     ana.goto(f"/why?action=read&what={ORDERS}&type=table")
-    ana.get_by_role("link", name="Ask for access").click()
+    ana.get_by_role("link", name="Request access").click()
     ana.get_by_text("Two decisions, requested at the same time").wait_for()
     ana.get_by_label("Why").fill("Returns report for the board")
     ana.get_by_role("button", name="Send the request").click()

@@ -24,7 +24,7 @@ def asked(root: Node, client: Client) -> AccessRequest:
     """The request that the page of the policy file makes of GATED."""
     address = f"/realms/{root.id}/policies"
     body = client.post(address, {"step": "look", "file": GATED}).content
-    assert b"Ask for approval of 2 steps" in body
+    assert b"Request approval of 2 steps" in body
     sent = {name: hidden(body, name) for name in ("nonce", "seen", "plan")}
     answer = client.post(address, {**sent, "file": GATED, "reason": WHY, "step": "save"})
     request = AccessRequest.objects.latest("pk")

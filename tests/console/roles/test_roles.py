@@ -202,7 +202,7 @@ def test_a_role_is_made_with_its_rights_and_holders_in_one_form(
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ({"on": "shop.nowhere"}, "No single object of that name is yours to grant."),
+        ({"on": "shop.nowhere"}, "No object that you can grant on has this name."),
         ({"on": "shop.sales.refunds"}, "Choose what it gives there"),
     ],
 )

@@ -38,7 +38,7 @@ def test_somebody_who_can_is_chosen_and_the_difference_is_named(named: Node, sig
     assert "One thing makes the difference." in page
     assert "Group analysts Does not have it Has it" in page
     assert "on schema sales" in page
-    assert "The smallest access to ask for: " in page
+    assert "The smallest access to request: " in page
 
 
 def test_a_denial_is_what_makes_the_difference(named: Node, signed_in: Enter) -> None:

@@ -54,7 +54,7 @@ class DecisionForm(ConsoleForm):
         self.about = about
         self.fields["part"].choices = [(str(part.number), "") for part in self.mine]
         as_asked = requests_rows.lasts_words(self.about.request)
-        choices = [(ASKED, gettext("As asked, %(asked)s") % {"asked": as_asked})]
+        choices = [(ASKED, gettext("As requested, %(asked)s") % {"asked": as_asked})]
         choices += [(item, requests_rows.lasting_words(item)) for item in self.offered]
         self.fields["lasts"].choices = [*choices, ("date", gettext("A date"))]
 

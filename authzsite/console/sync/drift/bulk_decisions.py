@@ -89,7 +89,7 @@ class BulkForeignGrantsView(ChangeView):
     def plan(self, form: ForeignGrantForm) -> Plan:
         fit, left = self.object.grants, self.object.left_out
         if not fit and not left:
-            text = _("Select foreign grants in the list of differences, then choose what to do with them.")
+            text = _("Select outside grants in the list of differences, then choose what to do with them.")
             return Plan(nothing=True, notes=(Note("warn", _("Nothing is chosen."), text),))
         lines = (*self._effects(), *(_left_out(about, problem) for about, problem in left))
         values = {"left": words.number(len(left)), "all": words.number(len(fit) + len(left))}

@@ -33,7 +33,7 @@ class Decided:
 
 
 def decided(rows: QuerySet[ForeignOrder], *, whole: Collection[int] = ()) -> list[Decided]:
-    """The newest first, for a fortnight; those that are still to be carried out as long as it takes.
+    """Newest first, for a fortnight; those that are still to be carried out as long as it takes.
 
     `whole`: the backends whose own words the reader may see.
     """

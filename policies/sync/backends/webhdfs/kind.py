@@ -119,7 +119,7 @@ KIND = files.kind(
         Field(
             "nameservice",
             "Name service",
-            "What locations call this HDFS besides its host, such as prod in hdfs://prod/x.",
+            "Other names of this HDFS in locations, besides its host, such as prod in hdfs://prod/x.",
             required=False,
         ),
         files.WHAT,
