@@ -32,7 +32,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def anchors(path: Path) -> set[str]:
     """What a link can lead to within a document: its headings, as GitHub spells them."""
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
-    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text), re.M)
     return {re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
 
@@ -48,17 +48,75 @@ def test_links_lead_to_headings(path: Path) -> None:
     assert dead == []
 
 
-TWO_SCREENS = 130
-"""Lines that a page has without a table of contents."""
-TABLES = {"docs/cdap-operations.md", "docs/seeds.md", "docs/development/words.md"}
-"""One table each, made by a program."""
+LINES, LETTERS = 130, 6000
+"""Two screens: what a page has at most without a table of contents."""
+BY_PROGRAMS = {
+    # pages that a program writes, and what they are
+    "cdap-operations.md": "one table",
+    "licenses.md": "one table",
+    "real.md": "the last run against each server",
+    "reliability.md": "the last run of make torture",
+    "seeds.md": "one table",
+    "settings.md": "tables with a table of contents",
+}
+PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in BY_PROGRAMS)
+SHOWS = re.compile(r"^(```|!\[|1\. |\| You\b)", re.M)
+"""A command or a piece of code, a picture, steps, or the table of what the reader wants to do."""
+EXPLAINS = re.compile(r"^(This (page|document|chapter)\b|Lakewarden\b|There (is|are)\b|In this\b)")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
-def test_a_long_page_begins_with_what_is_in_it(path: Path) -> None:
-    lines = path.read_text().splitlines()
-    if len(lines) > TWO_SCREENS and str(path.relative_to(ROOT)) not in TABLES:
-        assert sum("](#" in line for line in lines[:25]) >= 3, "name the sections at the top"
+def top(text: str) -> str:
+    return "\n".join(text.splitlines()[1:14])
+
+
+def is_long(text: str) -> bool:
+    return len(text) > LETTERS or text.count("\n") > LINES
+
+
+def is_listed_at_the_top(text: str) -> bool:
+    return sum(line.count("](#") for line in text.splitlines()[:25]) >= 3
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_begins_with_what_its_reader_wants_to_do(path: Path) -> None:
+    text = path.read_text()
+    assert not EXPLAINS.match(top(text).strip()), "say what the reader can do with it"
+    assert SHOWS.search(top(text)), "show a command, a picture or `| You want to | Go to |` first"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_is_two_screens_or_lists_what_is_in_it(path: Path) -> None:
+    text = path.read_text()
+    assert not is_long(text) or is_listed_at_the_top(text), "name the sections at the top"
+
+
+def test_the_readme_is_short_and_shows_a_picture_first() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) < 120
+    assert any(line.startswith("![") for line in lines[:8])
+
+
+def test_pages_by_programs_are_there() -> None:
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} >= set(BY_PROGRAMS)
+
+
+@pytest.mark.parametrize(
+    ("page", "begins", "fits"),
+    [
+        ("# Sync\n\nConnect a database.\n\n```sh\nmanage.py connect\n```\n", True, True),
+        ("# Sync\n\n" + "The sync is a loop that compares.\n\n" * 20, False, True),
+        (
+            "# Sync\n\n| You want to | Go to |\n|---|---|\n" + "| a | [b](#b) |\n" * 3 + "word " * 1500,
+            True,
+            True,
+        ),
+        ("# Sync\n\n```\nmanage.py sync\n```\n" + "word " * 1500, True, False),
+        ("# Sync\n\n```\nmanage.py sync\n```\n" + "word\n" * 140, True, False),
+    ],
+)
+def test_a_page_without_a_beginning_and_a_long_one_would_be_seen(page: str, begins: bool, fits: bool) -> None:
+    assert bool(SHOWS.search(top(page))) == begins
+    assert (not is_long(page) or is_listed_at_the_top(page)) == fits
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

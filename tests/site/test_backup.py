@@ -67,7 +67,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def block(heading: str, number: int = 0) -> str:
-    section = re.search(rf"### {heading}\n(.*?)\n##", PAGE, re.S)
+    section = re.search(rf"## {heading}\n(.*?)\n##", PAGE, re.S)
     assert section
     return str(re.findall(r"```sh\n(.*?)```", section[1], re.S)[number])
 
