@@ -14,6 +14,8 @@ from functools import cache
 import redis
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from accounts.addresses import address_of
 
@@ -28,9 +30,9 @@ OF_ADDRESS, OF_NAME = 5, 20
 class NotNow(Exception):
     """No password is looked at now; `seconds` until it can be tried again."""
 
-    def __init__(self, text: str, status: int, seconds: int) -> None:
+    def __init__(self, text: str | Promise, status: int, seconds: int) -> None:
         super().__init__(text)
-        self.status, self.seconds = status, seconds
+        self.text, self.status, self.seconds = text, status, seconds
 
 
 def admit(request: HttpRequest, name: str) -> None:
@@ -48,7 +50,7 @@ def admit(request: HttpRequest, name: str) -> None:
     )
     for key, limit in limits:
         if _count(f"lakewarden:sign-ins:{window}:{key}") > limit:
-            raise NotNow("Too many people tried to sign in. Try again in a minute.", 429, rest)
+            raise NotNow(gettext_lazy("Too many people tried to sign in. Try again in a minute."), 429, rest)
 
 
 def _count(key: str) -> int:
@@ -59,7 +61,9 @@ def _count(key: str) -> int:
             return int(pipe.execute()[0])
     except (redis.RedisError, OSError) as problem:
         log.error("no password is looked at: Redis does not answer: %s", type(problem).__name__)
-        text = "Signing in with a password is not possible now. Nothing was changed. Try again in a moment."
+        text = gettext_lazy(
+            "Signing in with a password is not possible now. Nothing was changed. Try again in a moment."
+        )
         raise NotNow(text, 503, 5) from None
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy
 
 from accounts.sign_in_limits import Busy
 from accounts.sign_in_rate import NotNow
 
-BUSY = "Many people sign in at this moment. Nothing was changed. Try again in a few seconds."
+BUSY = gettext_lazy("Many people are signing in. Nothing was changed. Try again in a few seconds.")
 Answer = Callable[[HttpRequest], HttpResponse]
 
 FEATURES_OFF = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -36,13 +37,13 @@ class BusyAnswers:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Busy):
-            status, text, seconds = 503, BUSY, 5
+            text, status, seconds = BUSY, 503, 5
         elif isinstance(exception, NotNow):
-            status, text, seconds = exception.status, str(exception), exception.seconds
+            text, status, seconds = exception.text, exception.status, exception.seconds
         else:
             return None
         from authzsite.console.kit.error_pages import show  # loads models, which this module must not
 
-        answer = show(request, status, heading="Try again in a moment", text=text)  # type: ignore[arg-type]
+        answer = show(request, status, heading=gettext_lazy("Try again in a moment"), text=text)  # type: ignore[arg-type]
         answer.headers["Retry-After"] = str(seconds)
         return answer

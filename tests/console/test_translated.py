@@ -64,6 +64,12 @@ class Texts(HTMLParser):
         if self._open and self._open[-1] == tag:
             self._open.pop()
 
+    def close(self) -> None:
+        """The page is at its end: what is open now hid all that followed it."""
+        super().close()
+        assert not self._open, f"{self._open[-1]} was never closed"
+        assert self._depth == 0, "a marked text was cut, so what follows it was taken for a part of it"
+
     def handle_data(self, data: str) -> None:
         text, self._depth = outside_marks(data, self._depth)  # a text may have marks of HTML within
         if not self._open:
@@ -83,6 +89,7 @@ def unmarked(page: str, names: re.Pattern[str]) -> Iterator[str]:
     """Each text of a page with words that are neither marked nor names."""
     read = Texts()
     read.feed(page)
+    read.close()
     for text in read.found:
         if text.strip() in TOLD:
             continue  # the code of what a token may do, and nothing else

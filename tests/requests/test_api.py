@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts import people, tokens
 from catalog.nodes import Node
 from policies.models import AccessRequest, Grant
+from policies.requests import submission
 from tests.api.world import Caller
 from tests.requests.world import WHY, approve, ask, can
 
@@ -121,6 +122,18 @@ def test_bad_input_is_told_and_changes_nothing(shop: Node, body, status, said) -
     assert answer["Content-Type"] == "application/problem+json"
     assert said in answer.json()["detail"]
     assert not AccessRequest.objects.exists()
+
+
+@pytest.mark.parametrize("address", [BASE, f"{BASE}/foreseen", "/access/v1/requests"])
+def test_a_holder_who_is_there_and_one_who_is_not_are_refused_in_the_same_words(
+    shop: Node, address: str
+) -> None:
+    answers = [
+        caller("ana").send(address, {**READ, "subject": {"type": "user", "id": name}})
+        for name in ("theo", "nobody")
+    ]
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert {answer.json()["detail"] for answer in answers} == {submission.not_yours_to_request()}
 
 
 DEEDS = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -21,7 +22,10 @@ from authzsite.console.kit.page import page, say
 from policies.authority import Actor
 from policies.services import second_factors
 
-NAMES = {second_factors.APP: "Authenticator app", second_factors.PASSKEY: "Passkey"}
+NAMES = {
+    second_factors.APP: gettext_lazy("Authenticator app"),
+    second_factors.PASSKEY: gettext_lazy("Passkey"),
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResp
         "held": [
             HeldFactor(
                 row.pk,
-                row.wrap().name if row.type == second_factors.PASSKEY else NAMES[row.type],
+                row.wrap().name if row.type == second_factors.PASSKEY else str(NAMES[row.type]),
                 words.moment(row.created_at),
                 words.ago(row.last_used_at) if row.last_used_at else _("never"),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -91,10 +92,13 @@ class ServiceAccess:
         )
 
     @cached_property
-    def used(self) -> str:
+    def last_used(self) -> datetime | None:
         rows = Token.objects.filter(principal=self.service, last_used__isnull=False).order_by("-last_used")
-        last = rows.values_list("last_used", flat=True).first()
-        return words.ago(last) if last else _("Never")
+        return rows.values_list("last_used", flat=True).first()
+
+    @property
+    def used(self) -> str:
+        return words.ago(self.last_used) if self.last_used else _("Never")
 
 
 def _service(request: Request, id: int) -> ServiceAccess:
@@ -319,7 +323,7 @@ class DisableServiceView(AdminChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         service = self.object.service
         many = Token.objects.filter(principal=service, revoked__isnull=True).count()
-        opened, used = words.count(many, "token") if many else _("no token"), self.object.used
+        opened = words.count(many, "token") if many else _("no token")
         return Plan(
             diff=Diff(
                 (
@@ -328,7 +332,9 @@ class DisableServiceView(AdminChangeView):
                         service.label,
                         _("cannot use this console while it is disabled; it has %(opened)s")
                         % {"opened": opened},
-                        _("Never used.") if used == "Never" else _("Last used %(used)s.") % {"used": used},
+                        _("Last used %(used)s.") % {"used": self.object.used}
+                        if self.object.last_used
+                        else _("Never used."),
                     ),
                     DiffLine(
                         "same",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -13,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit import form_resume
+from authzsite.console.kit.display.parts import StrOrPromise
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import note, surroundings
 from authzsite.console.kit.sign_in import SignInForm, sign_in_page
@@ -38,11 +37,15 @@ WORDS = {
     ),
 }
 
+UNUSUAL = (noop("This did not work"), noop("Nothing was changed."))
 
-def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
+
+def show(
+    request: Request, status: int, *, heading: StrOrPromise = "", text: StrOrPromise = ""
+) -> HttpResponse:
     """An error page in the shell; only its note when a part of a page had asked."""
     shell = _bare(request)  # first: of an address that leads nowhere, only this finds who reads it
-    usual = WORDS.get(status, (HTTPStatus(status).phrase, _("Nothing was changed.")))
+    usual = WORDS.get(status, UNUSUAL)
     shown = (heading or _(usual[0]), text or _(usual[1]))
     context = {"heading": shown[0], "text": shown[1], "status": status}
     if getattr(request, "htmx", False):

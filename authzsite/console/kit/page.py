@@ -92,7 +92,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
 _BY_NAME = Note(
     "bad",
     gettext_lazy("Programs can sign in with a name alone."),
-    "LAKEWARDEN_AUTHENTICATORS has simple, which is for development and tests.",
+    gettext_lazy("This is for development and tests only. An operator can turn it off."),
 )
 
 

@@ -85,7 +85,7 @@ class PolicyFileView(RealmChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    not_saved = "Nothing was applied."
+    not_saved = gettext_lazy("Nothing was applied.")
     planned: Plan | None = None
     waits: AccessRequest | None = None
     effect: EffectSection | None = None

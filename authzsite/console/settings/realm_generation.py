@@ -10,6 +10,7 @@ from django.forms import HiddenInput
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
@@ -38,7 +39,7 @@ class RaiseView(RealmChangeView):
 
     form_class = RaiseForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not raised."
+    not_saved = gettext_lazy("Not moved to other rules.")
 
     @property
     def policy(self) -> str:

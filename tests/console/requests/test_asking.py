@@ -428,8 +428,8 @@ def test_a_role_that_gives_exactly_that_is_proposed_to_who_may_know_of_it(
     a_role(staff, "browsing", "allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales",
            "allow SELECT_TABLE on table shop.sales.orders", held_by=("ana", "mia"))  # fmt: skip
     page = "/requests/new?resource=demo/shop.sales.orders&type=table&action=write"
-    assert "Ask for role exact instead" not in text(signed_in("ana").get(page))
+    assert "Request role exact instead" not in text(signed_in("ana").get(page))
     owned(the("role", "exact"), "mia")
     answer = signed_in("mia").get(page)
-    assert "Ask for role exact instead" in text(answer)
+    assert "Request role exact instead" in text(answer)
     assert "resource=demo%2Fexact&amp;type=role&amp;action=hold" in answer.content.decode()
