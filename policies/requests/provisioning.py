@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
@@ -21,6 +23,11 @@ from policies.sync.status import status_on
 MOST = 500
 """So many deliveries are looked at in one turn."""
 NAMED = 3
+HALTED = {
+    Backend.State.PAUSED: noop("The sync with %(backend)s is paused; its operators see why."),
+    Backend.State.HELD: noop("%(backend)s holds a plan with many removals; its operators must review it."),
+    Backend.State.FAILED: noop("%(backend)s refuses changes; the operators of its sync see why."),
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,8 @@ def look(backend: int | None = None) -> int:
         rows = rows.filter(backend=backend)
     moved = 0
     for row in rows.select_related("request__holder", "request__asker", "request__realm", "backend")[:MOST]:
-        state, text = _delivery_state(row.request, row)
+        with translation.override(None):  # what is kept of it is in English
+            state, text = _delivery_state(row.request, row)
         if (state, text) != (row.state, row.text):
             moved += _move(row, state, text)
     return moved
@@ -96,9 +104,10 @@ def _delivery_state(request: AccessRequest, row: RequestFollow) -> tuple[str, st
     if row.state == "proved":
         return "proved", row.text
     if backend.does == Backend.Policy.REPORT:
-        return "stuck", f"{backend} is only reported on; its changes are made by hand."
-    if backend.state in (Backend.State.PAUSED, Backend.State.HELD, Backend.State.FAILED):
-        return "stuck", f"The sync with {backend} is {backend.get_state_display()}; who runs it sees why."
+        text = gettext("%(backend)s only reports; changes there are made by other means.")
+        return "stuck", text % {"backend": backend}
+    if backend.state in HALTED:
+        return "stuck", gettext(HALTED[backend.state]) % {"backend": backend}
     if backend.compared_revision < row.revision:
         return "behind", ""
     holder = request.holder
@@ -110,13 +119,15 @@ def _delivery_state(request: AccessRequest, row: RequestFollow) -> tuple[str, st
     nodes_here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
     states = [status_on(backend, node, names) for node in nodes_here]
     if any(item.refused for item in states):
-        return "stuck", f"{backend} refused it; who runs the sync sees why."
+        text = gettext("%(backend)s refused it; the operators of its sync see why.")
+        return "stuck", text % {"backend": backend}
     if any(item.left for item in states):
-        return "stuck", f"{backend} refused it; it was left as it is for now."
+        text = gettext("%(backend)s refused it; it is left as it is for now.")
+        return "stuck", text % {"backend": backend}
     without = sorted({name for item in states for name in item.without_login})
     if any(item.waiting for item in states):
         return "behind", ""
     if without and len(without) == len(names):
-        without_names = ", ".join(without[:NAMED])
-        return "stuck", f"{without_names} cannot sign in to {backend}; its keeper has to make a login first."
+        text = gettext("%(people)s cannot sign in to %(backend)s; an administrator there must add a login.")
+        return "stuck", text % {"people": ", ".join(without[:NAMED]), "backend": backend}
     return "proved", ""
