@@ -191,7 +191,7 @@ def _known(ref: ObjectRef, places: resolve_path.Places, shown: resolve_path.Plac
     law = dialects.get(shown[0].kind)
     if law.steps_to(ref.type, ref.path) is None and ref.type != law.root_type:
         raise Invalid(
-            gettext("In %(realm)s nothing is called `%(type)s %(object)s`.")
+            gettext("There is no %(type)s %(object)s in %(realm)s. Check its full name.")
             % {"realm": shown[0].name, "type": ref.type[:30], "object": ref.full_name[:100]}
         )
     node = resolve_path.named_by(ref, places)

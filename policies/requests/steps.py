@@ -22,7 +22,7 @@ REFUSED = event("request.refused", "refused {part} of request {request} for {per
 WITHDRAWN = event("request.withdrawn", "withdrew request {request} for {person}: {what}")
 LAPSED = event("request.lapsed", "let request {request} for {person} lapse, as nobody decided it: {what}")
 ESCALATED = event("request.escalated", "asked the next level to decide {part} of request {request}")
-GIVEN = event("request.given", "gave {person} what request {request} asked for: {what}")
+GIVEN = event("request.given", "granted {person} what request {request} asked for: {what}")
 APPLIED = event("request.applied", "applied the plan that request {request} had approved: {what}")
 REOPENED = event(
     "request.reopened", "opened {part} of request {request} again: {deputy} may no longer approve it"

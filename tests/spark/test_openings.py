@@ -85,7 +85,9 @@ def test_an_option_leads_no_table_of_a_database_elsewhere(program: Program, opti
         ),
     ]
     for deed in deeds:
-        with pytest.raises(AccessDenied, match=rf"(?is)option {option} of .*it may open something other than the name says") as error:
+        with pytest.raises(
+            AccessDenied, match=rf"(?is)option {option} of .*it may open something other than the name says"
+        ) as error:
             deed()
         assert LEADING[option] not in str(error.value).replace(f"option {option}", "").replace(
             "access denied: 1", ""
@@ -101,7 +103,9 @@ def test_sql_gives_no_other_options_either(program: Program, since: Callable[[st
         "SELECT * FROM (SELECT id FROM pg.sales.orders WITH (sessioninitstatement = 'values 1')) x",
         "INSERT INTO pg.sales.orders WITH (url = 'jdbc:derby:memory:x') VALUES (1, 2)",
     ):
-        with pytest.raises(AccessDenied, match=r"(?s)option .*it may open something other than the name says"):
+        with pytest.raises(
+            AccessDenied, match=r"(?s)option .*it may open something other than the name says"
+        ):
             spark.sql(deed).collect()
 
 

@@ -379,12 +379,12 @@ class EvidenceForm(ConsoleForm):
 
     at = TextField(required=False)
     person = TextField(
-        label=gettext_lazy("Of one person"),
+        label=gettext_lazy("Only this person"),
         required=False,
-        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "everybody"}),
+        widget=forms.TextInput(attrs={**PLAIN, "placeholder": gettext_lazy("everyone")}),
     )
     sample = WholeNumberField(
-        label=gettext_lazy("A sample of"),
+        label=gettext_lazy("Sample size"),
         required=False,
         max_length=17,
         least=1,

@@ -216,7 +216,7 @@ class EmergenciesView(ChangeView):
             "no_duty": Note(
                 "plain",
                 _("You have no duty for emergencies."),
-                _("The owner of a realm gives this duty in advance, on an object and everything inside."),
+                _("The owner of a realm assigns this duty in advance, on an object and everything inside."),
             ),
             "theirs": list(lines(theirs, places)),
             "mine": list(lines(mine, places)),

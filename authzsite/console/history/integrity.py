@@ -45,7 +45,7 @@ def integrity_page(request: Request) -> HttpResponse:
     last, may = Checkpoint.objects.order_by("-pk").first(), may_verify(asker)
     context = {
         "heading": _("History"),
-        "lead": _("Each change follows from the one before by its digest; the whole is signed at intervals."),
+        "lead": _("Each change carries the digest of the one before; the log is signed at intervals."),
         "tiles": _tiles(last),
         "reading": _reading(verifications.latest()),
         "unsealed": unsealed_facts.rows() if may else (),

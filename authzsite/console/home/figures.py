@@ -32,7 +32,7 @@ class Numbers:
 
     def _owned(self) -> Iterable[Tile]:
         now, before = counts.people(self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS)))
-        yield Tile(_("Hold rights on your objects"), words.number(now), _more(now, before))
+        yield Tile(_("People with rights on your objects"), words.number(now), _more(now, before))
         changes = self._changes()
         yield Tile(
             _("Changes in %(days)s days") % {"days": DAYS},

@@ -365,7 +365,7 @@ class PrincipalField(forms.Field):
     def among(self, search: Callable[[str], QuerySet[Principal]], realm: str) -> None:
         """Search those whom a realm knows, and say who can add anybody else."""
         self.search = search
-        self.nobody = _("No person in %(realm)s has that name. Its owner can add them first.") % {
+        self.nobody = _("No person in %(realm)s has that name. The owner of the realm can add people.") % {
             "realm": realm
         }
 

@@ -420,9 +420,9 @@ def owner_words(who_has: AccessTable, depth: int) -> str:
     for row in who_has.all:
         if any(path.owner and path.depth <= depth and not path.rule.via for path in row.paths):
             return (
-                gettext("its owner, %(label)s") % {"label": row.principal.label}
+                gettext("its owner %(label)s") % {"label": row.principal.label}
                 if row.principal.kind != "group"
-                else gettext("its owner, group %(label)s") % {"label": row.principal.label}
+                else gettext("its owner, the group %(label)s,") % {"label": row.principal.label}
             )
     return gettext("the owner of what is above it")
 

@@ -118,7 +118,7 @@ def being_built(request: Request, visit: ReviewAccess) -> HttpResponse:
         "facts": Facts(
             (
                 Fact(
-                    gettext("State under review"),
+                    gettext("Access as of"),
                     gettext("Revision %(revision)s") % {"revision": words.number(visit.review.revision)},
                 ),
                 Fact(gettext("Due"), visit.due_words),

@@ -141,7 +141,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     yield visit.due_fact
     yield Fact(_("Without a decision"), str(SILENCE[review.silence]))
     yield Fact(
-        _("State under review"),
+        _("Access as of"),
         _("Revision %(revision)s") % {"revision": words.number(review.revision)},
         note=words.day(review.started),
     )

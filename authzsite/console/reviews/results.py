@@ -234,7 +234,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
         yield Fact(_("Removed, not read again yet"), words.number(counts["state_carried"]))
         yield Fact(_("Not carried out"), words.number(counts["state_failed"]))
     yield Fact(
-        _("State under review"),
+        _("Access as of"),
         _("Revision %(revision)s") % {"revision": words.number(review.revision)},
         note=words.day(review.started),
     )

@@ -206,7 +206,7 @@ class RowWording:
         reasons = [self._ground(row)]
         if row.peers_of and row.ground not in ("rare", "common"):
             reasons.append(
-                gettext("%(peers_have)s of %(peers_of)s like it have it")
+                gettext("%(peers_have)s of %(peers_of)s similar people have it")
                 % {"peers_have": words.number(row.peers_have), "peers_of": words.number(row.peers_of)}
             )
         if row.change in CHANGED:

@@ -288,7 +288,7 @@ def _facts(work: ReviewerPage) -> Iterable[Fact]:
         )
     yield Fact(gettext("Without a decision"), silence)
     yield Fact(
-        gettext("State under review"),
+        gettext("Access as of"),
         gettext("Revision %(revision)s") % {"revision": words.number(review.revision)},
         note=words.day(review.started),
     )

@@ -135,7 +135,7 @@ def _nothing(text: str) -> Empty:
     browse = Action(gettext("Browse the catalog"), reverse("console:catalog"))
     ask = Action(gettext("Request it by its full name"), reverse("console:request_new"))
     return Empty(
-        gettext("Nothing is called “%(text)s”") % {"text": text},
+        gettext("No results for “%(text)s”") % {"text": text},
         gettext(
             "It may not exist, or you may not see it. Search looks at names of objects, people and groups."
         ),

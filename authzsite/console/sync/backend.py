@@ -187,7 +187,7 @@ def _controls(backend_access: BackendAccess) -> Iterable[Action]:
 
 def _doors(backend_access: BackendAccess, reason: Reason | None) -> Iterable[Action]:
     """What is asked back first, on a page of its own."""
-    yield Action(_("What it holds"), reverse("console:discover", args=[backend_access.row.pk]), "plain")
+    yield Action(_("Objects and owners"), reverse("console:discover", args=[backend_access.row.pk]), "plain")
     if reason:
         yield Action(_("Pause"), reason=reason.id)
         return

@@ -239,7 +239,7 @@ def right_word(what: str, type_: str, *, with_type: bool = True) -> str:
     """SELECT -> Read, USAGE of a schema -> Use schema; an unusual right keeps its own name."""
     if what.endswith(OPTION):
         word = right_word(what.removesuffix(OPTION), type_, with_type=with_type)
-        return gettext("%(right)s, with the right to pass it on") % {"right": word}
+        return gettext("%(right)s (with grant option)") % {"right": word}
     if what == "USAGE" and with_type:
         return terms.action("use", type_ or "schema")
     return str(RIGHTS.get(what, what))

@@ -181,7 +181,7 @@ def test_what_is_said_here_stands_before_what_is_said_above(staff: Node, signed_
     assert 'name="no_ticket" value="yes" checked' in page
     typed = {"min_reason": "41", "no_ticket": "yes", "nonce": "r" * 20}
     assert [olivia.post(address, typed).status_code for _ in range(2)] == [302, 302]
-    assert "is set" in text(olivia.get("/help"))
+    assert "are set" in text(olivia.get("/help"))
     assert "Nothing changed for sales" in text(
         olivia.post(address, {**typed, "nonce": "t" * 20}, follow=True)
     )

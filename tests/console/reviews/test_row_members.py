@@ -64,7 +64,7 @@ def table(text: str) -> list[list[str]]:
 def test_each_member_has_their_last_use_and_a_suggestion(buyers: Review, signed_in: Enter) -> None:
     text = markup(signed_in("olivia").get(address(row_of(buyers)), **HEARD))
     bea, carla = (words.ago(Use.objects.get(principal=person(name)).at) for name in ("bea", "carla"))
-    like = "3 of 3 like it have it"
+    like = "3 of 3 similar people have it"
     assert table(text) == [
         ["B bea", bea, f"Keep last used {bea}; {like}"],
         ["C carla", carla, f"Remove last used {carla}; {like}"],

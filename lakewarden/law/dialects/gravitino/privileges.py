@@ -56,7 +56,7 @@ _ROWS = (
     (
         "MANAGE_GRANTS",
         "Manage grants",
-        "Give and take roles and privileges",
+        "Grant and revoke roles and privileges",
         "manage",
         "",
         (*_SCHEMA, *LEAVES),

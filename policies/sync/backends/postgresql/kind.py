@@ -87,9 +87,9 @@ def _url(values: Mapping[str, str]) -> str:
 _SCHEMES = ("postgresql://", "postgres://")
 _EXAMPLE = "postgresql://user:password@host:port/database"
 _TLS = (
-    ("prefer", "If the server can"),
-    ("require", "Always encrypted"),
-    ("verify-full", "Encrypted, and the server proves its name"),
+    ("prefer", "If the server supports it"),
+    ("require", "Required"),
+    ("verify-full", "Required, with a checked certificate"),
 )
 KIND = Kind(
     code="postgresql",
@@ -100,7 +100,7 @@ KIND = Kind(
     provider="jdbc-postgresql",
     fields=(
         Field("database", "Database"),
-        Field("tls", "Encryption on the way", required=False, choices=_TLS),
+        Field("tls", "Encryption in transit", required=False, choices=_TLS),
     ),
     url=_url,
     parts=parts,
