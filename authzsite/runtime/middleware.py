@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from accounts.sign_in_limits import Busy
@@ -37,7 +38,8 @@ class BusyAnswers:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Busy):
-            text, status, seconds = BUSY, 503, 5
+            text: str | Promise = BUSY
+            status, seconds = 503, 5
         elif isinstance(exception, NotNow):
             text, status, seconds = exception.text, exception.status, exception.seconds
         else:

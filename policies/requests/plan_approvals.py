@@ -151,7 +151,7 @@ def check_approvable(request: AccessRequest) -> None:
             gettext("The realm changed since this was planned, so it can no longer be applied. Refuse it.")
         )
     if not is_as_asked(planned):
-        raise Conflict(gettext("Its steps are not those that were asked for. Refuse it."))
+        raise Conflict(gettext("Its steps differ from the requested ones. Refuse it."))
 
 
 def _of_plan(root: Node, plan: str, asker: Principal) -> QuerySet[AccessRequest]:

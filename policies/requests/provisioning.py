@@ -23,7 +23,7 @@ from policies.sync.status import status_on
 MOST = 500
 """So many deliveries are looked at in one turn."""
 NAMED = 3
-HALTED = {
+HALTED: dict[str, str] = {
     Backend.State.PAUSED: noop("The sync with %(backend)s is paused; its operators see why."),
     Backend.State.HELD: noop("%(backend)s holds a plan with many removals; its operators must review it."),
     Backend.State.FAILED: noop("%(backend)s refuses changes; the operators of its sync see why."),

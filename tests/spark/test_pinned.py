@@ -77,7 +77,7 @@ def test_a_schema_whose_name_is_sql_or_a_pattern_is_refused(
         with pytest.raises(AccessDenied, match="takes it for a pattern"):
             spark.sql(act.format(f"pg.{name}"))
     monkeypatch.setattr(options, "quotes_names", lambda version: False)
-    with pytest.raises(AccessDenied, match="hands such a name to the database as SQL"):
+    with pytest.raises(AccessDenied, match="passes such a name to the database as SQL"):
         spark.sql(act.format('pg.`x"; DROP TABLE b; --`'))
 
 
