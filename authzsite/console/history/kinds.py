@@ -119,6 +119,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
             "record.restored",
             "facts.sealed",
             "facts.found",
+            "facts.details",
             "facts.names",
             "facts.set_right",
         ),
