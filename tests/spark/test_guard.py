@@ -125,7 +125,7 @@ def test_the_settings_say_what_a_catalog_stands_for(
         (answer({**wire(READER, issued=time.time()), "revision": 8}), BadSnapshot, "digest does not match"),
         (answer(wire(READER, issued=time.time() - 99, lasts=9)), BadSnapshot, "too old"),
         (answer(wire(READER, issued=time.time(), schema=9)), BadSnapshot, "schema"),
-        (answer(wire(READER, issued=time.time(), realm="other")), BadSnapshot, "somebody else"),
+        (answer(wire(READER, issued=time.time(), realm="other")), BadSnapshot, "another principal"),
     ],
     ids=["down", "a wrong token", "slow", "a wrong digest", "expired", "another schema", "another realm"],
 )

@@ -30,7 +30,7 @@ def test_every_call_stands_there_and_the_file_for_generators(shop: Node, signed_
 def test_a_call_says_what_it_is_sent_and_what_it_needs(shop: Node, signed_in: Enter) -> None:
     body = shown(signed_in("ana"), "policies/apply")
     assert "POST /authz/v1/policies/apply" in body and "/authz/v1/simulate" not in body
-    assert "the plan that was seen" in body and "needs `manage`" in body
+    assert "the digest of the plan that was reviewed" in body and "needs `manage`" in body
 
 
 def test_help_leads_there_and_so_does_the_search(shop: Node, signed_in: Enter) -> None:
