@@ -39,6 +39,7 @@ _HARMLESS = (
 
 ELSEWHERE = "it may open something other than the name says, and the guard cannot tell what"
 _STRANGE = "the guard does not know this format"
+_AS_SQL = "this version of Spark passes such a name to the database as SQL"
 _QUOTED = frozenset('"`')
 _WILD = frozenset("%\\")
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
@@ -210,12 +211,7 @@ class Namer:
             return (Name(UNKNOWN, ("a name of more than 63 bytes", "the database may shorten it")),)
         if not quoted or options.quotes_names(str(self._session.version())):
             return ()
-        return (
-            Name(
-                UNKNOWN,
-                ("a name with quotes", "this version of Spark passes such a name to the database as SQL"),
-            ),
-        )
+        return (Name(UNKNOWN, ("a name with quotes", _AS_SQL)),)
 
     def _url(self, catalog: str) -> str:
         """Where a catalog leads by this session's settings; empty where they do not say."""
