@@ -154,7 +154,7 @@ FILES = (
     (
         "ana",
         "/requests.csv?tab=mine",
-        "asked by, for, object, action, reason, state",
+        "requested by, for, object, action, reason, state",
         ["user:ana | user:ana | demo/shop.sales.orders | read | Returns report | waiting for a decision"],
     ),
     ("mia", "/requests.csv?tab=all", "", []),

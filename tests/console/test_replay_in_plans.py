@@ -58,6 +58,7 @@ OF_NO_ACCESS = {
     *("DelegationView", "StartReviewView", "RetentionView"),
     *("EndRuleView", "EndExceptionView", "NewRuleView", "NewExceptionView"),  # they keep future grants apart
     *("ConnectView", "ForeignGrantView", "BulkForeignGrantsView"),  # grants that a backend made by itself
+    "LeaveView",  # what was decided stands, and is tried again after a date
     "RepairRealmView",  # a realm that nobody can enter
     "DisableAccountView",  # jobs that ask about the person go on letting them in, as its plan says
 }

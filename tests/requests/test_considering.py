@@ -150,8 +150,9 @@ def test_requests_that_conflict_only_together_are_told_of_together(shop: Node) -
     separation.make(shop, "eyes", *sides, by=by("marek"), reason="two pairs of eyes")
     requests = [ask("ana", f"read shop.{name}") for name in TWO]
     now = timezone.now()
-    assert [decision_context.clashes_of([request], who("marek"), now=now) for request in requests] == [[], []]
-    [clash] = decision_context.clashes_of(requests, who("marek"), now=now)
+    placed = decision_context.placed(requests, now=now)
+    assert [decision_context.clashes_of([item], who("marek"), now=now) for item in placed] == [[], []]
+    [clash] = decision_context.clashes_of(placed, who("marek"), now=now)
     assert "ana would have both sides of the rule “eyes”" in clash
 
 

@@ -53,7 +53,7 @@ class Verb:
 
 
 VERBS = (
-    Verb("request_new", "request", noop("Request access"), ("request", "need")),
+    Verb("request_new", "request", noop("Request access"), ("ask", "request", "need")),
     Verb(
         "review_new", "review", noop("Start a review"), ("review", "certify", "campaign", "recertify"), True
     ),
