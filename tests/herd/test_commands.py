@@ -16,7 +16,7 @@ def test_a_herd_is_made_with_its_roles(db: None, shell: Shell) -> None:
     assert admin.create("dana", "SALES", "GRANT", "READ").status_code == 200
     assert dana.get(f"{ENTRIES}/namespaces/SALES").status_code == 403
     code, out, _ = shell("assignrole herd DATA_OWNER user:dana")
-    assert (code, out) == (0, "gave DATA_OWNER: user:dana"), "nobody need be admitted first"
+    assert (code, out) == (0, "assigned DATA_OWNER: user:dana"), "nobody need be admitted first"
     assert dana.get(f"{ENTRIES}/namespaces/SALES").status_code == 200
     assert dana.get(f"{REST}/currentUser").json()["securityRoles"] == ["DATA_OWNER"]
     assert shell("assignrole herd DATA_OWNER user:dana --remove")[0] == 0
