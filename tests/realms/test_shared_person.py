@@ -19,7 +19,7 @@ from tests.kept import kept
 from tests.realms.forms import Drawn, changed, state, taken_back
 from tests.realms.test_every_form import entered
 from tests.realms.test_several_realms import addresses
-from tests.realms.world import HIDDEN, several_realms
+from tests.realms.world import HIDDEN, several_realms, text_of
 
 LAKE = "zebra_lake"
 
@@ -72,19 +72,13 @@ NAMING = (
 @pytest.mark.parametrize("name", ["marek", "olivia", "dora"])
 def test_no_page_about_them_tells_of_the_other_realm(site: dict[str, int], name: str) -> None:
     other = entered("zebra_owner").get(f"/people/{site['erik']}")
-    assert HIDDEN.encode() in content(other)
+    assert HIDDEN in text_of(other)
     client = entered(name)
     asked = [address for address in addresses([site["erik"]]) if address != "/sign-out"]
     named = [address.format(**site) for address in NAMING]
     assert [
-        address
-        for address in (*asked, *named)
-        if HIDDEN.encode() in content(client.get(address, follow=True))
+        address for address in (*asked, *named) if HIDDEN in text_of(client.get(address, follow=True))
     ] == []
-
-
-def content(answer: Any) -> bytes:
-    return bytes(b"".join(answer.streaming_content) if answer.streaming else answer.content).lower()
 
 
 def held(erik: int) -> list[list[Any]]:

@@ -28,7 +28,7 @@ from tests.factories import AUTHORITY, BY, a_person, acting
 from tests.kept import kept
 from tests.policies.test_posting import office
 from tests.post_office import PostOffice
-from tests.realms.world import HIDDEN, STRANGERS, several_realms
+from tests.realms.world import HIDDEN, STRANGERS, several_realms, text_of
 
 Enter = Callable[[str], Client]
 __all__ = ["office"]  # a fixture
@@ -56,16 +56,11 @@ def test_what_one_was_refused_names_nothing_hidden(site: dict[str, int], signed_
     knock(client, site)
     assert AccessRecord.objects.filter(kind="refused", object_name__contains=HIDDEN).exists()
     for address in LOGS:
-        assert HIDDEN not in body(client.get(address)), address
-
-
-def body(answer: Any) -> str:
-    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return str(content.decode()).lower()
+        assert HIDDEN not in text_of(client.get(address)), address
 
 
 def plain(answer: Any) -> str:
-    return re.sub(r"<[^>]+>|\s+", " ", body(answer))
+    return re.sub(r"<[^>]+>|\s+", " ", text_of(answer))
 
 
 def test_the_owner_sees_all_of_it(site: dict[str, int], signed_in: Enter) -> None:
@@ -92,17 +87,17 @@ def test_asking_about_somebody_elsewhere_leaves_no_name_in_ones_own_log(
     for who in ("user:zebra_owner", "group:zebra_team", "service:zebra_service"):
         caller.get(f"/authz/v1/access?realm=demo&principal={who}")
         olivia.get(f"/why?who={who}&what=shop.sales.orders&type=table&action=read")
-    assert HIDDEN not in body(olivia.get("/history/looks"))
-    assert "zelda" not in body(olivia.get("/history/looks"))
+    assert HIDDEN not in text_of(olivia.get("/history/looks"))
+    assert "zelda" not in text_of(olivia.get("/history/looks"))
 
 
 def test_events_of_the_site_are_for_its_admins(site: dict[str, int], signed_in: Enter) -> None:
     secret = ensure("group", "falcon_merger")
     members.join_group(secret, a_person("erik"), by=BY, authority=AUTHORITY)
     for name, sees in ((ADMIN, True), ("dora", False), ("zebra_owner", False)):
-        page = body(signed_in(name).get("/history"))
+        page = text_of(signed_in(name).get("/history"))
         assert ("falcon_merger" in page) is sees, name
-    assert "falcon_merger" in body(signed_in("erik").get("/history")), "it concerns erik"
+    assert "falcon_merger" in text_of(signed_in("erik").get("/history")), "it concerns erik"
 
 
 def test_no_mail_and_no_notice_names_it_to_others(
@@ -130,8 +125,8 @@ def test_an_auditor_still_reads_what_was_asked_for_in_vain_in_their_realm(
 ) -> None:
     caller = Client(headers={"Authorization": f"Bearer {tokens.create(ensure('user', 'ana'))}"})
     caller.get("/api/metalakes/demo/catalogs/no_such_catalog")
-    assert "no_such_catalog" in body(signed_in("dora").get("/history/looks"))
-    assert "no_such_catalog" not in body(signed_in("zebra_owner").get("/history/looks"))
+    assert "no_such_catalog" in text_of(signed_in("dora").get("/history/looks"))
+    assert "no_such_catalog" not in text_of(signed_in("zebra_owner").get("/history/looks"))
 
 
 def test_no_picture_names_the_group_of_a_realm_one_is_not_in(site: dict[str, int], signed_in: Enter) -> None:
@@ -140,6 +135,6 @@ def test_no_picture_names_the_group_of_a_realm_one_is_not_in(site: dict[str, int
     erik, olivia = ensure("user", "erik").pk, signed_in("olivia")
     asked = "/why?who=user:erik&what=shop.sales.orders&type=table&action=read"
     for address in (asked, f"/people/{erik}", f"/people/{erik}/then", f"/people/{erik}/history"):
-        page = body(olivia.get(address))
+        page = text_of(olivia.get(address))
         assert HIDDEN not in page and "zelda" not in page, address
-    assert "<svg" in body(olivia.get(asked))
+    assert "<svg" in text_of(olivia.get(asked))

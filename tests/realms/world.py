@@ -6,6 +6,9 @@ that somebody gets who is not in it.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from accounts.people import ensure, make_account
 from policies.services import accounts, duties, grants, realms
 from policies.services.grants import GrantRequest
@@ -27,6 +30,9 @@ from tests.policies.conftest import make_shop
 
 HIDDEN = "zebra"
 """What stands in every name of the second metalake."""
+
+_DRAWN = re.compile(r'name="(csrfmiddlewaretoken|nonce|seen|kept|sealed)" value="[^"]*"')
+"""What is drawn by chance for each form: sixty letters have any word among them now and then."""
 
 STRANGERS = ("olivia", "ana", "marek", "dora")
 """Signed in, at work in other realms, and nobody in the second metalake."""
@@ -86,3 +92,9 @@ def _second_metalake() -> dict[str, int]:
         "zebra_team": ensure("group", "zebra_team").pk,
         "zebra_service": ensure("service", "zebra_service").pk,
     }
+
+
+def text_of(answer: Any) -> str:
+    """All that an answer holds and says something, in small letters."""
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return _DRAWN.sub("", content.decode(errors="replace")).lower()
