@@ -5,6 +5,7 @@ Only facts are changed here.  What follows from them is decided by the same func
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -60,7 +61,8 @@ class ProposedFacts:
     gone: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
     moved: dict[int, Lineage] = field(default_factory=dict)
-    _renamed: dict[int, str] = field(default_factory=dict)
+    _places: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    """Of what was moved the number of its parent, its type and its name."""
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _added: set[int] = field(default_factory=set)
     _kinds: dict[object, str | None] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class ProposedFacts:
         """Apply changes one after another.  Raises Invalid for what could not be made."""
         for change in changes:
             self.apply(change)
+        self._check_places()
 
     @singledispatchmethod
     def apply(self, change: Change) -> None:
@@ -256,21 +259,26 @@ class ProposedFacts:
                 gettext("%(object)s holds other objects, so it stays where it is.")
                 % {"object": node.ref.full_name}
             )
-        self._check_free(change, change.parent.id)
         self.moved[node.id] = (*parent, node.levels[-1])
-        self._renamed[node.id] = change.name
+        self._places[node.id] = (change.parent.id, node.type, change.name)
 
-    def _check_free(self, change: proposals.MoveObject, parent: int) -> None:
-        """See that nothing of its type bears the name there already.  Raises Invalid."""
-        node, name = change.node, change.name
-        placed = Placement.objects.open().filter(scope=parent, type=node.type, name=name)
-        others = placed.exclude(securable__in={node.id, *self.gone, *self.moved}).exists()
-        came = (key for key, given in self._renamed.items() if given == name and key != node.id)
-        here = (levels for key in came if (levels := self.moved[key])[-1].type == node.type)
-        if others or any(levels[-2].key == parent for levels in here):
-            raise Invalid(
-                gettext("%(type)s %(name)s already exists.") % {"type": node.type.capitalize(), "name": name}
-            )
+    def _check_places(self) -> None:
+        """See that no two objects of a type bear one name in a parent, once all were moved, as they may swap.
+
+        One query.  Raises Invalid.
+        """
+        if not self._places:
+            return
+        wanted = Counter(self._places.values())
+        others = Placement.objects.open().filter(
+            scope__in={parent for parent, _, _ in wanted}, name__in={name for _, _, name in wanted}
+        )
+        others = others.exclude(securable__in={*self.gone, *self.moved})
+        wanted.update(place for place in others.values_list("scope", "type", "name") if place in wanted)
+        for (_, type_, name), many in wanted.items():
+            if many > 1:
+                text = gettext("%(type)s %(name)s already exists.")
+                raise Invalid(text % {"type": type_.capitalize(), "name": name})
 
     @apply.register
     def _drop_object(self, change: proposals.DropObject) -> None:

@@ -73,3 +73,18 @@ def test_taking_over_an_owner_names_what_the_one_before_could_no_longer_do(
     answer = signed_in("marek").get(f"/sync/{governed.pk}/discover/owner?name=mia")
     shown = " ".join(answer.content.decode().split())
     assert "<strong>olivia</strong>" in shown and "could no longer read shop.sales.orders" in shown
+
+
+def test_objects_that_take_each_others_places_are_moved_as_one(
+    governed: Backend, source: Source, signed_in: Enter
+) -> None:
+    source.run("CREATE TABLE stock.orders (id int)")
+    assert reading(governed).error == ""
+    a_use("mia", the("table", "shop.sales.orders"))
+    source.run(
+        "ALTER TABLE sales.orders RENAME TO between; ALTER TABLE sales.between SET SCHEMA stock;"
+        "ALTER TABLE stock.orders SET SCHEMA sales; ALTER TABLE stock.between RENAME TO orders"
+    )
+    read = reading(governed)
+    assert (read.error, read.renamed, read.moved) == ("", 2, 2)
+    assert "could no longer read shop.stock.orders" in page(signed_in("marek"), governed)
