@@ -111,38 +111,10 @@ class Realm:
         yield Row("one check about somebody of whom nothing is held, ms", f"{cold:.2f}", "", None, None)
 
     def lists(self) -> Iterator[Any]:
-        from bench.peers.clock import Row, by_turns
-        from catalog.nodes import nodes
-        from policies.decisions import slices
-        from policies.decisions.lookups import visible_objects
+        from bench.peers import lists
 
         asked = [(p, int(str(self.nodes[t].levels[-2].key))) for p, t in self.questions[:SCHEMAS]]
-        schemas = nodes({schema for _, schema in asked})
-        read = self.peer.list
-        assert read is not None
-
-        def ours() -> list[set[int]]:
-            return [
-                set(
-                    visible_objects.children(
-                        slices.current(self.persons[p], schemas[s]), schemas[s], "table"
-                    ).values_list("securable", flat=True)
-                )
-                for p, s in asked
-            ]
-
-        def arrays() -> list[set[int]]:
-            return [read(p, s) for p, s in asked]
-
-        self.check("lists", ours(), arrays())
-        cost = {
-            name: took / len(asked)
-            for name, took in by_turns({"ours": ours, "arrays": arrays}, ROUNDS).items()
-        }
-        yield Row(
-            "list of a schema of 1,000, ms", f"{cost['ours']:.2f}", f"array SQL {cost['arrays']:.2f}",
-            cost["arrays"] / cost["ours"], 0.9,
-        )  # fmt: skip
+        yield lists.measured(asked, self.persons, self.peer, self.check, ROUNDS)
 
     def who(self) -> Iterator[Any]:
         from bench.peers.clock import Row, by_turns

@@ -184,38 +184,10 @@ class Table:
     # Sets
 
     def lists(self) -> Iterator[Any]:
-        from bench.peers.clock import Row, by_turns
-        from catalog.nodes import nodes
-        from policies.decisions import slices
-        from policies.decisions.lookups import visible_objects
+        from bench.peers import lists
 
         asked = [(p, self.world.way[t][2]) for p, t in self.questions[:12]]
-        schemas = nodes({schema for _, schema in asked})
-        seen = self.arrays.list
-        assert seen is not None
-
-        def ours() -> list[set[int]]:
-            return [
-                set(
-                    visible_objects.children(
-                        slices.current(self.persons[p], schemas[s]), schemas[s], "table"
-                    ).values_list("securable", flat=True)
-                )
-                for p, s in asked
-            ]
-
-        def arrays() -> list[set[int]]:
-            return [seen(p, s) for p, s in asked]
-
-        self.check("lists", ours(), arrays())
-        cost = {
-            name: took / len(asked)
-            for name, took in by_turns({"ours": ours, "arrays": arrays}, ROUNDS).items()
-        }
-        yield Row(
-            "list of a schema, ms", f"{cost['ours']:.2f}", f"array SQL {cost['arrays']:.2f}",
-            cost["arrays"] / cost["ours"], 0.9,
-        )  # fmt: skip
+        yield lists.measured(asked, self.persons, self.arrays, self.check, ROUNDS)
 
     def who(self) -> Iterator[Any]:
         """The table that most people may read, of those asked about, and one that few may."""

@@ -168,7 +168,7 @@ def _facts() -> Seen:
     if count := unsealed.standing().count():
         text = f"{count} were written outside the console and are not used for decisions (`manage.py facts`)"
         return None, text, "FORGED"
-    return True, "none was written outside the console"
+    return True, "none was found that was written outside the console"
 
 
 def _record() -> Seen:

@@ -18,7 +18,7 @@ from authzsite.api.monitoring import comes_from_a_monitor, has_a_token
 from authzsite.api.v1.call import problem
 from catalog.models import Mode
 from policies.decisions.seals import unsealed
-from policies.models import Backend, BackendFinding, ForeignOrder, Heartbeat, OutboxEntry, SyncRun
+from policies.models import Backend, ForeignOrder, Heartbeat, OutboxEntry, SyncRun
 from policies.models.sync import STUCK
 from policies.record import verifications
 from policies.services.grants import revision_now
@@ -145,8 +145,7 @@ def _runs(backends: Sequence[Backend]) -> Iterator[Metric]:
 def _stuck() -> Metric:
     """Items that their backend refused for good: each waits for somebody, and says nothing of the rest."""
     stuck: Counter[int] = Counter()
-    findings = BackendFinding.objects.filter(STUCK).exclude(items.left())
-    for rows in (findings, ForeignOrder.objects.filter(STUCK, done__isnull=True)):
+    for rows in (items.stuck(), ForeignOrder.objects.filter(STUCK, done__isnull=True)):
         stuck.update(dict(rows.order_by().values_list("backend").annotate(Count("pk"))))
     samples = [(_of(backend), many) for backend, many in sorted(stuck.items())]
     return _gauge("sync_stuck", "Rights and decisions that a backend refused for good.", samples)

@@ -216,7 +216,7 @@ LASTING = ("rejected", "misconfigured")
 STUCK_AFTER = 3
 """So many failures that will not mend themselves, and an item waits for somebody to look at it."""
 STUCK = Q(attempts__gte=STUCK_AFTER, error_kind__in=LASTING)
-"""The same as `Tried.is_stuck`, asked of rows; of findings those are apart that are left as they are."""
+"""The same as `Tried.is_stuck`, asked of rows; of findings `items.stuck` leaves out what is left as it is."""
 
 
 class BackendFinding(Tried):

@@ -62,7 +62,7 @@ def position(entry: Event | AccessRecord) -> Position:
 
 
 def events_of(asked: AuditFilter, seen: Sight) -> QuerySet[Event]:
-    """What was requested of the record and may be seen, oldest first."""
+    """What was asked for of the record and may be seen, oldest first."""
     rows = Event.objects.filter(_visible(asked, seen), change__realm=asked.root.realm_id)
     if asked.object:
         rows = rows.filter(lineage__contains=[asked.object.id])

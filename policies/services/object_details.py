@@ -55,7 +55,7 @@ def describe(node: Node, *, by: Actor, authority: Authority, what: str, **said_n
     """Replace some of `comment`, `columns` and `content` of an object; `what` names it for the record."""
     with change(OBJECT_ALTERED, realm=realm_of(node), by=by) as current:
         row, _ = Detail.objects.select_for_update().get_or_create(securable_id=node.id)
-        if locations_in(row.content) != locations_in(said_now.get("content", row.content)):
+        if location_of(row.content) != location_of(said_now.get("content", row.content)):
             refuse_place_in_source(node, [said_now["content"]])
         for name, value in said_now.items():
             setattr(row, name, value)
@@ -77,14 +77,13 @@ def check_written_here(rows: Iterable[Detail]) -> None:
             raise Unsealed(f"detail:{row.pk}")
 
 
-def locations_in(content: Mapping[str, Any]) -> list[str]:
-    """The places that are named for an object's data, those first that are its own."""
+def location_of(content: Mapping[str, Any]) -> str:
+    """Where an object's data lies, as a client said; empty where none did."""
     named = content.get("storageLocations") or {}
     if isinstance(named, Mapping) and named:
-        return [str(named.get(UNNAMED) or named[min(named)])]
+        return str(named.get(UNNAMED) or named[min(named)])
     properties = content.get("properties") or {}
-    location = properties.get("location") if isinstance(properties, Mapping) else None
-    return [str(location)] if location else []
+    return str(properties.get("location") or "") if isinstance(properties, Mapping) else ""
 
 
 def refuse_place_in_source(node: Node, contents: Iterable[Mapping[str, Any]]) -> None:
@@ -92,7 +91,7 @@ def refuse_place_in_source(node: Node, contents: Iterable[Mapping[str, Any]]) ->
 
     Raises Conflict.  Who asks was told so before; here no connection can come in between.
     """
-    if not any(locations_in(content) for content in contents):
+    if not any(map(location_of, contents)):
         return
     keys = [level.key for level in node.levels if isinstance(level.key, int)]
     if Detail.objects.filter(securable__in=keys, properties__connected=True).exists():

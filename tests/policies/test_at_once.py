@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from accounts import people, tokens
@@ -19,39 +16,18 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.emergency import access as emergency_access
 from policies.emergency.access import EmergencyRequest
-from policies.errors import PolicyError
 from policies.models import Change, Emergency, Event, Grant
 from policies.record.verify import verify
 from policies.services import accounts, duties, grants, members, owners, roles, undo
 from policies.services import tokens as token_services
 from policies.services.grants import GrantRequest
+from tests.at_once import at_once
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, an_account, the
 from tests.policies.conftest import make_shop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 6
 OURS: Any = {"by": BY, "authority": AUTHORITY}
-
-
-def at_once(*deeds: Callable[[], object]) -> list[object]:
-    """What each came to, begun by all at the same moment, over connections of their own."""
-    barrier, results = threading.Barrier(len(deeds)), list[object]([None] * len(deeds))
-
-    def run(number: int) -> None:
-        try:
-            barrier.wait()
-            results[number] = deeds[number]()
-        except (PolicyError, NotRotatable) as problem:
-            results[number] = problem
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(deeds))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def refused(results: list[object]) -> int:
@@ -136,7 +112,7 @@ def test_a_token_is_rotated_once() -> None:
         row = tokens.find(tokens.create(ana, days=30))
         before = Token.objects.count()
         deed = partial(token_services.rotate, ana, row.pk, days=30, overlap=1, by=acting("ana"))
-        results = at_once(deed, deed)
+        results = at_once(deed, deed, refusals=(NotRotatable,))
         assert refused(results) == 1 and Token.objects.count() == before + 1, results
 
 

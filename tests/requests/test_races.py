@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-import threading
-from collections.abc import Callable
 
 import pytest
 from django.apps import apps
-from django.db import connection, connections
+from django.db import connection
 
 from catalog.nodes import Node
 from policies.decisions import approvers
@@ -16,30 +14,10 @@ from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Grant
 from policies.requests import decisions, submission, visibility
 from policies.requests.submission import Asking, WantedAction
+from tests.at_once import at_once
 from tests.factories import the
 from tests.requests.conftest import make_shop
 from tests.requests.world import WHY, ask, by, can, who
-
-
-def at_once(*deeds: Callable[[], object]) -> list[object]:
-    """What each came to, begun by all at the same moment, over connections of their own."""
-    barrier, results = threading.Barrier(len(deeds)), [None] * len(deeds)
-
-    def run(number: int) -> None:
-        try:
-            barrier.wait()
-            results[number] = deeds[number]()
-        except PolicyError as problem:
-            results[number] = problem
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(deeds))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 @pytest.mark.django_db(transaction=True)

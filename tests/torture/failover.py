@@ -28,7 +28,7 @@ from tests.ports import free_port
 from tests.standins.faults import Proxy
 from tests.torture import site as sites
 from tests.torture import world
-from tests.torture.run import PATIENCE, Torture
+from tests.torture.run import PATIENCE, Torture, begun
 
 T = TypeVar("T")
 CHANGES = 40
@@ -82,12 +82,10 @@ class Site(sites.Site):
             server.start()
         self.standby.follow(self.primary)
         self.line = Proxy(str(self.governed.socket))
-
-    @property
-    def url(self) -> str:
-        """Both clusters; whoever connects takes the one that accepts changes."""
+        # both clusters; whoever connects takes the one that accepts changes
         hosts = f"{self.primary.socket_dir},{self.standby.socket_dir}"
-        return f"postgresql://lakewarden@/lakewarden?host={hosts}&target_session_attrs=read-write"
+        one_of_them = f"host={hosts}&target_session_attrs=read-write"
+        os.environ["DATABASE_URL"] = f"postgresql://lakewarden@/lakewarden?{one_of_them}"
 
     def fail_over(self) -> None:
         keeper, postmaster = self.keeper_of(self.primary), self.postmaster_of(self.primary)
@@ -103,30 +101,12 @@ class Site(sites.Site):
 
 def run(seed: int, folder: Path) -> list[str]:
     """Whatever is wrong."""
-    import django
-
     sites.prepare_environment(folder)
     site = Site(folder, (free_port(), free_port()))
-    try:
-        site.start_servers()
-        os.environ["DATABASE_URL"] = site.url
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
-        with psycopg.connect(site.governed.url(), autocommit=True) as connection:
-            connection.execute("CREATE DATABASE shop")
-        governed = site.governed.url(database="shop")
-        tokens, site.backend = world.make(site.line.port, governed)
-        torture = Torture(site, tokens, governed, seed)
-        site.start_processes()
-        torture._settle(["the start"])
-        torture.prober.start()
+    with begun(site, seed) as torture:
         _lose_the_primary(site, torture)
         torture.prober.stop()
         return [*torture.figures.wrong, *torture.prober.wrong]
-    finally:
-        site.stop()
 
 
 def _lose_the_primary(site: Site, torture: Torture) -> None:

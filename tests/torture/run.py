@@ -13,6 +13,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -151,14 +153,14 @@ class Torture:
         self.figures.broken.append(f"round {self.figures.rounds}: the record could not be read")
 
 
-def run(rounds: int, seed: int, minutes: float, folder: Path) -> tuple[Torture, float]:
-    """The rounds, or as many as the time allows."""
+@contextmanager
+def begun(site: sites.Site, seed: int) -> Iterator[Torture]:
+    """A site with its world, running, whole and asked all the time; it is stopped in the end.
+
+    The environment is that of the site, and Django not set up yet.
+    """
     import django
 
-    sites.prepare_environment(folder)
-    from tests.ports import free_port
-
-    site = sites.Site(folder, (free_port(), free_port()))
     try:
         site.start_servers()
         django.setup()
@@ -176,17 +178,26 @@ def run(rounds: int, seed: int, minutes: float, folder: Path) -> tuple[Torture, 
             raise SystemExit(torture.figures.wrong[0])
         torture.prober.start()
         torture.figures = Figures()
-        begun = time.monotonic()
-        while torture.figures.rounds < rounds and time.monotonic() - begun < minutes * 60:
+        yield torture
+    finally:
+        site.stop()
+
+
+def run(rounds: int, seed: int, minutes: float, folder: Path) -> tuple[Torture, float]:
+    """The rounds, or as many as the time allows."""
+    sites.prepare_environment(folder)
+    from tests.ports import free_port
+
+    with begun(sites.Site(folder, (free_port(), free_port())), seed) as torture:
+        started = time.monotonic()
+        while torture.figures.rounds < rounds and time.monotonic() - started < minutes * 60:
             torture.round()
             if torture.figures.rounds % VERIFIED_EVERY == 0:
                 torture.verify()
             _say(torture)
         torture.prober.stop()
         torture.verify()
-        return torture, time.monotonic() - begun
-    finally:
-        site.stop()
+        return torture, time.monotonic() - started
 
 
 def _say(torture: Torture) -> None:

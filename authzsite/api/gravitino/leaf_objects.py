@@ -35,6 +35,7 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from policies.decisions.lookups import visible_objects
+from policies.services.object_details import UNNAMED
 from policies.sync.backends.files.tree import Entry
 from policies.sync.discovery import fileset_files
 
@@ -171,8 +172,6 @@ CREATE_FILESET = shape(
     }
 )
 ALTER_FILESET = updates({**RENAME, **COMMENT, **PROPERTIES, "removeComment": {}})
-UNNAMED = "unknown"
-"""What the one location is called that nobody named."""
 
 
 def fileset(name: str, detail: Detail, audit: Audit) -> Wire:

@@ -22,10 +22,11 @@ from authzsite.api.gravitino.bodies import (
 )
 from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, illegal
-from authzsite.api.gravitino.leaf_objects import SCHEMA, UNNAMED, calls, telling
+from authzsite.api.gravitino.leaf_objects import SCHEMA, calls, telling
 from authzsite.api.gravitino.wire import Audit, Later, Wire, described
 from catalog.models import Detail
 from policies.services import object_details
+from policies.services.object_details import UNNAMED
 
 CREATE = shape({"name": required(filled), "comment": text, "properties": strings})
 ALTER = updates({**RENAME, **COMMENT, **PROPERTIES})

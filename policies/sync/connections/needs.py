@@ -32,8 +32,8 @@ def places(node: Node, kind: Kind) -> dict[tuple[str, ...], str]:
         object_details.check_written_here(rows)
     except Unsealed as problem:
         raise Misconfigured(str(problem)) from None
-    locations = {paths[row.pk]: object_details.locations_in(row.content) for row in rows}
-    return {path: location for path, some in locations.items() for location in some}
+    locations = {paths[row.pk]: object_details.location_of(row.content) for row in rows}
+    return {path: location for path, location in locations.items() if location}
 
 
 def people(node: Node) -> frozenset[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from lakewarden.backends import base
@@ -257,10 +257,14 @@ def left() -> Q:
     return Q(accepted_until__gt=timezone.now())
 
 
+def stuck() -> QuerySet[BackendFinding]:
+    """The findings that wait for somebody: `is_stuck`, asked of rows."""
+    return BackendFinding.objects.filter(STUCK).exclude(left())
+
+
 def stuck_findings(backends: Collection[int]) -> list[BackendFinding]:
     """The rights and memberships that wait for somebody.  One query."""
-    rows = BackendFinding.objects.filter(STUCK, backend__in=backends, kind__in=("missing", "extra"))
-    rows = rows.exclude(left())
+    rows = stuck().filter(backend__in=backends, kind__in=("missing", "extra"))
     return list(rows.order_by("tried_at", "pk"))
 
 
