@@ -10,9 +10,7 @@ from django.db import connections
 from policies.errors import PolicyError
 
 
-def at_once(
-    *deeds: Callable[[], object], refusals: tuple[type[Exception], ...] = (PolicyError,)
-) -> list[object]:
+def at_once(*deeds: Callable[[], object]) -> list[object]:
     """What each came to, begun by all together; a refusal is what it came to."""
     barrier, results = threading.Barrier(len(deeds)), list[object]([None] * len(deeds))
 
@@ -20,7 +18,7 @@ def at_once(
         try:
             barrier.wait()
             results[number] = deeds[number]()
-        except refusals as problem:
+        except PolicyError as problem:
             results[number] = problem
         finally:
             connections.close_all()
