@@ -83,7 +83,7 @@ def _objects(server: Server) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _names(answer: dict[str, Any]) -> list[str]:
     names = answer.get("names")
     if not isinstance(names, list):
-        raise Unavailable("the server answered something that is no list of names")
+        raise Unavailable("the server's answer is not a list of names")
     return [str(name) for name in names]
 
 
@@ -91,4 +91,4 @@ def _identified(answer: dict[str, Any]) -> list[str]:
     try:
         return [str(each["name"]) for each in answer["identifiers"]]
     except (KeyError, TypeError):
-        raise Unavailable("the server answered something that is no list of objects") from None
+        raise Unavailable("the server's answer is not a list of objects") from None

@@ -14,6 +14,7 @@ from lakewarden.client.transport import Unavailable
 MARK = "--- # "
 """What stands before the path of a file, where its document begins."""
 SAFE = re.compile(r"(?:[\w%~ -][\w.%~ -]*/)?[\w%~ -][\w.%~ -]*\.yaml", re.ASCII)
+NO_TREE = "the console's answer is not a tree of policy files"
 LONGEST = 120
 """So many letters of a name stand in that of its file."""
 
@@ -60,12 +61,12 @@ def taken_apart(text: str) -> dict[str, str]:
         if line.startswith(MARK):
             path = line[len(MARK) :].strip()
             if not SAFE.fullmatch(path) or path in files:
-                raise Unavailable("the console answered something that is no tree of policy files")
+                raise Unavailable(NO_TREE)
             files[path] = ""
         elif path:
             files[path] += line
     if not files:
-        raise Unavailable("the console answered something that is no tree of policy files")
+        raise Unavailable(NO_TREE)
     return files
 
 
