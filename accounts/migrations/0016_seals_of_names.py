@@ -1,6 +1,7 @@
 from django.db import migrations, models
 
 from accounts.fact_content import content
+from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
 from accounts.seals import seal
 
 SEALED = ("kind", "name", "display_name", "pseudonym", "erased")
@@ -12,8 +13,8 @@ UPDATE accounts_principal t SET seal = n.seal
 
 def seal_all(apps, editor):
     """Names that are there when seals come are taken as they stand."""
-    rows = apps.get_model("accounts", "principal").objects.order_by("pk").values_list("pk", *SEALED)
-    found = list(rows)
+    rows = apps.get_model("accounts", "principal").objects.filter(seal=None).order_by("pk")
+    found = list(rows.values_list("pk", *SEALED))
     for part in (found[at : at + 5000] for at in range(0, len(found), 5000)):
         seals = [seal(content("principal", pk, 0, None, *values)) for pk, *values in part]
         with editor.connection.cursor() as cursor:
@@ -21,9 +22,11 @@ def seal_all(apps, editor):
 
 
 class Migration(migrations.Migration):
+    atomic = False  # a table is not locked while its rows are sealed
     dependencies = [("accounts", "0015_directory")]
 
     operations = [
-        migrations.AddField("principal", "seal", models.BinaryField(null=True, editable=False)),
+        NotByOlder("accounts_principal", SEALED, 1),
+        AddFieldOnce("principal", "seal", models.BinaryField(null=True, editable=False)),
         migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
     ]

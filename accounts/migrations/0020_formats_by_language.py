@@ -8,7 +8,8 @@ from django.db import migrations, models
 
 def forget_the_default(apps, schema_editor):
     users = apps.get_model("accounts", "User").objects.using(schema_editor.connection.alias)
-    users.filter(formats="en-gb").update(formats="")
+    while some := list(users.filter(formats="en-gb").values_list("pk", flat=True)[:1000]):
+        users.filter(pk__in=some).update(formats="")
 
 
 def put_it_back(apps, schema_editor):
@@ -17,6 +18,7 @@ def put_it_back(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
+    atomic = False  # nobody's sign-in waits until all are written
     dependencies = [("accounts", "0019_browser_language")]
 
     operations = [

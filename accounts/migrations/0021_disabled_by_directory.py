@@ -15,6 +15,6 @@ class Migration(migrations.Migration):
     dependencies = [("accounts", "0020_formats_by_language")]
 
     operations = [
-        migrations.AddField("directoryentry", "disabled_account", models.BooleanField(default=False)),
+        migrations.AddField("directoryentry", "disabled_account", models.BooleanField(db_default=False, default=False)),
         migrations.RunPython(those_that_left, migrations.RunPython.noop),
     ]

@@ -28,7 +28,7 @@ class DirectoryEntry(models.Model):
     external_id = models.CharField(max_length=255, blank=True, db_index=True)
     attributes = models.JSONField(default=dict)
     is_active = models.BooleanField(default=True)
-    disabled_account = models.BooleanField(default=False)
+    disabled_account = models.BooleanField(default=False, db_default=False)
     version = models.PositiveIntegerField(default=1)
     made = models.DateTimeField(default=timezone.now)
     changed = models.DateTimeField(default=timezone.now)

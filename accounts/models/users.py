@@ -27,7 +27,7 @@ class User(AbstractUser):
     principal = models.OneToOneField(Principal, models.PROTECT, null=True, related_name="account")
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
     time_zone = models.CharField(max_length=64, default="UTC")
-    language = models.CharField(max_length=16, blank=True, default="")
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
     browser_language = models.CharField(max_length=16, blank=True, default="", db_default="")
     formats = models.CharField(max_length=8, blank=True, default="")
     """A code of those known to the console; without one as the language does."""

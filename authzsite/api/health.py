@@ -139,13 +139,42 @@ _DJANGO = ("cursor_factory", "context", "prepare_threshold", "server_side_bindin
 
 
 def _migrations() -> Seen:
-    missing = _known_migrations() - MigrationRecorder(connection).applied_migrations().keys()
-    return not missing, f"{len(missing)} to apply" if missing else "all applied"
+    """What this code lacks is of a newer version: this process serves on until it is restarted."""
+    applied = MigrationRecorder(connection).applied_migrations().keys()
+    if missing := _known_migrations() - applied:
+        return False, f"{len(missing)} to apply"
+    ours = {app for app, _ in _known_migrations()}
+    newer = {item for item in applied - _known_migrations() - _replaced_migrations() if item[0] in ours}
+    if newer:
+        return None, f"a newer version applied {len(newer)}; restart this process with its code", "NEWER"
+    return True, "all applied"
+
+
+def _durability() -> Seen:
+    """Whether what is acknowledged outlives a crash: a right that was revoked would be there again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = 'off' ORDER BY name", [_SAFE]
+        )
+        off = [name for (name,) in cursor.fetchall()]
+    if off:
+        return None, f"{' and '.join(off)} off: a crash of the server can lose revocations", "AT RISK"
+    return True, "what is acknowledged is on disk"
+
+
+_SAFE = ["fsync", "full_page_writes", "synchronous_commit"]
 
 
 @cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
+
+
+@cache
+def _replaced_migrations() -> frozenset[tuple[str, str]]:
+    """Those of which a squashed one was made."""
+    loaded = MigrationLoader(None).disk_migrations.values()
+    return frozenset((app, name) for migration in loaded for app, name in migration.replaces)
 
 
 def _outbox() -> Seen:
@@ -223,6 +252,7 @@ def _heard_of(names: Mapping[str, str], never: str) -> Seen:
 
 _IN_DATABASE: dict[str, Callable[[], Seen]] = {
     "migrations": _migrations,
+    "durability": _durability,
     "outbox": _outbox,
     "facts": _facts,
     "record": _record,

@@ -69,7 +69,9 @@ def examine() -> list[Finding]:
 
 ADVICE = {
     "database": "Start PostgreSQL. Check that DATABASE_URL names it and that its user can sign in.",
-    "migrations": "Run `manage.py migrate`.",
+    "migrations": "Run `manage.py migrate`. Where a newer version ran it, restart this one with its code.",
+    "durability": "Set it to on in the server's configuration and restart it. Each session of the site sets "
+    "synchronous_commit itself.",
     "outbox": "Check that a worker runs and that backends answer; the page Sync shows which do not.",
     "facts": "Run `manage.py facts`: it lists them and says how to correct each.",
     "record": "Run `manage.py verify_audit` and keep its output; the page History says what to do.",
@@ -84,6 +86,8 @@ def _health() -> Iterator[Finding]:
     """What /health/ready says, with what to do."""
     for item in health.findings():
         state = {True: GOOD, False: WRONG, None: WARNING}[item.good]
+        if item.name == "durability" and not item.good:
+            state = WRONG  # decisions can be made, and what was acknowledged can be lost
         yield Finding(item.name, state, item.text, "" if item.good else ADVICE[item.name])
 
 

@@ -3,6 +3,7 @@ import json
 from django.db import migrations, models
 
 from accounts.fact_content import content
+from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
 from accounts.seals import seal
 from catalog.models.securables import deciding
 
@@ -14,7 +15,8 @@ UPDATE catalog_detail t SET seal = n.seal
 
 def seal_all(apps, editor):
     """What is said of objects when seals come is taken as it stands."""
-    rows = apps.get_model("catalog", "detail").objects.order_by("pk").values_list("pk", "properties", "content")
+    rows = apps.get_model("catalog", "detail").objects.filter(seal=None).order_by("pk")
+    rows = rows.values_list("pk", "properties", "content")
     part = []
     for pk, *texts in rows.iterator(chunk_size=2000):
         part.append((pk, seal(content("detail", pk, 0, None, json.dumps(deciding(*texts), sort_keys=True)))))
@@ -25,7 +27,7 @@ def seal_all(apps, editor):
 
 def seal_realms(apps, editor):
     """Kinds and settings that are there when seals come are taken as they stand."""
-    for row in apps.get_model("catalog", "realm").objects.order_by("pk"):
+    for row in apps.get_model("catalog", "realm").objects.filter(seal=None).order_by("pk"):
         settings = json.loads(json.dumps(row.settings, sort_keys=True))
         row.seal = seal(content("realm", row.pk, 0, None, row.kind, settings))
         row.save(update_fields=["seal"])
@@ -38,15 +40,18 @@ def _keep(editor, part):
 
 
 class Migration(migrations.Migration):
+    atomic = False  # a table is not locked while its rows are sealed
     dependencies = [("catalog", "0009_origin_of_the_directory")]
 
     operations = [
-        migrations.AddField("detail", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField(
+        NotByOlder("catalog_detail", ("properties", "content"), 1),
+        NotByOlder("catalog_realm", ("kind", "settings"), 1),
+        AddFieldOnce("detail", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce(
             "detail", "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
         ),
-        migrations.AddField("realm", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField(
+        AddFieldOnce("realm", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce(
             "realm", "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
         ),
         migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),

@@ -1,6 +1,7 @@
 from django.db import migrations, models
 
 from accounts.fact_content import content, plain
+from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
 from accounts.seals import seal
 
 BACKEND = (
@@ -17,17 +18,20 @@ def seal_all(apps, editor):
     """What is there when seals come is taken as it stands; `verify_audit` holds it against the record."""
     for name, columns in (("backend", BACKEND), ("foreignorder", ORDER)):
         model = apps.get_model("policies", name)
-        for row in model.objects.order_by("pk"):
+        for row in model.objects.filter(seal=None).order_by("pk"):
             values = (plain(getattr(row, column)) for column in columns)
             row.seal = seal(content(name, row.pk, 0, None, *values))
             row.save(update_fields=["seal"])
 
 
 class Migration(migrations.Migration):
-    dependencies = [("policies", "0045_origin_of_the_directory")]
+    atomic = False  # a table is not locked while its rows are sealed
+    dependencies = [("policies", "0045_origin_of_the_directory"), ("accounts", "0016_seals_of_names")]
 
     operations = [
-        migrations.AddField("backend", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField("foreignorder", "seal", models.BinaryField(null=True, editable=False)),
+        NotByOlder("policies_backend", BACKEND, 1),
+        NotByOlder("policies_foreignorder", ORDER, 1),
+        AddFieldOnce("backend", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce("foreignorder", "seal", models.BinaryField(null=True, editable=False)),
         migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
     ]

@@ -1,18 +1,20 @@
 from django.db import migrations, models
 
 from accounts.fact_content import content, plain
+from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
 from accounts.seals import seal
 
 OVER = ("closed", "cancelled")
+ROW = ("desk_id", "choice", "takes", "until", "decided_by_id", "default")
 
 
 def seal_all(apps, editor):
     """What is there when seals come is taken as it stands, of the reviews that are not over."""
     review, row = (apps.get_model("policies", name) for name in ("review", "reviewrow"))
-    for item in review.objects.exclude(state__in=OVER).order_by("pk"):
+    for item in review.objects.filter(seal=None).exclude(state__in=OVER).order_by("pk"):
         values = (item.realm_id, item.starter_id, item.silence)
         review.objects.filter(pk=item.pk).update(seal=seal(content("review", item.pk, 0, None, *values)))
-    for item in row.objects.exclude(review__state__in=OVER).order_by("pk").iterator(chunk_size=2000):
+    for item in row.objects.filter(seal=None).exclude(review__state__in=OVER).order_by("pk").iterator(chunk_size=2000):
         row.objects.filter(pk=item.pk).update(seal=seal(_content(item)))
 
 
@@ -26,10 +28,13 @@ def _content(row):
 
 
 class Migration(migrations.Migration):
+    atomic = False  # a table is not locked while its rows are sealed
     dependencies = [("policies", "0046_seals_of_connections")]
 
     operations = [
-        migrations.AddField("review", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField("reviewrow", "seal", models.BinaryField(null=True, editable=False)),
+        NotByOlder("policies_review", ("realm_id", "starter_id", "silence", "stages", "fallback_id"), 1),
+        NotByOlder("policies_reviewrow", ROW, 1),
+        AddFieldOnce("review", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce("reviewrow", "seal", models.BinaryField(null=True, editable=False)),
         migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
     ]

@@ -3,13 +3,17 @@ import json
 from django.db import migrations, models
 
 from accounts.fact_content import content, plain
+from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
 from accounts.seals import is_sealed, seal
 
 OVER = ("closed", "cancelled")
+DESK = ("review_id", "stage", "key")
+SEAT = ("desk_id", "reviewer_id", "left")
+SUBSTITUTE = ("person_id", "deputy_id", "starts", "ends", "ended_at")
 
 
 def _seal_rows(model, columns):
-    for row in model.objects.order_by("pk").iterator(chunk_size=2000):
+    for row in model.objects.filter(seal=None).order_by("pk").iterator(chunk_size=2000):
         values = (plain(getattr(row, column)) for column in columns)
         sealed = seal(content(model._meta.model_name, row.pk, 0, None, *values))
         model.objects.filter(pk=row.pk).update(seal=sealed)
@@ -18,10 +22,10 @@ def _seal_rows(model, columns):
 def seal_seats(apps, editor):
     """Who is asked when seals come is taken as it stands, in reviews that are not over."""
     desk, seat, row = (apps.get_model("policies", name) for name in ("reviewdesk", "reviewseat", "reviewrow"))
-    _seal_rows(desk, ("review_id", "stage", "key"))
-    _seal_rows(seat, ("desk_id", "reviewer_id", "left"))
-    _seal_rows(apps.get_model("policies", "substitute"), ("person_id", "deputy_id", "starts", "ends", "ended_at"))
-    placed = row.objects.exclude(review__state__in=OVER).filter(desk__isnull=False).order_by("pk")
+    _seal_rows(desk, DESK)
+    _seal_rows(seat, SEAT)
+    _seal_rows(apps.get_model("policies", "substitute"), SUBSTITUTE)
+    placed = row.objects.filter(desk_seal=None).exclude(review__state__in=OVER).filter(desk__isnull=False).order_by("pk")
     for item in placed.only("pk", "review_id", "number", "desk_id").iterator(chunk_size=2000):
         place = content("reviewplace", item.review_id, item.number, None, item.desk_id)
         row.objects.filter(pk=item.pk).update(desk_seal=seal(place))
@@ -45,13 +49,18 @@ def seal_more(apps, editor):
 
 
 class Migration(migrations.Migration):
+    atomic = False  # a table is not locked while its rows are sealed
     dependencies = [("policies", "0047_seals_of_reviews")]
 
     operations = [
-        migrations.AddField("reviewdesk", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField("reviewseat", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField("substitute", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.AddField("reviewrow", "desk_seal", models.BinaryField(null=True, editable=False)),
+        NotByOlder("policies_reviewdesk", DESK, 1),
+        NotByOlder("policies_reviewseat", SEAT, 1),
+        NotByOlder("policies_substitute", SUBSTITUTE, 1),
+        NotByOlder("policies_groupduty", ("group_id", "permission_id", "content_object_id"), 1),
+        AddFieldOnce("reviewdesk", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce("reviewseat", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce("substitute", "seal", models.BinaryField(null=True, editable=False)),
+        AddFieldOnce("reviewrow", "desk_seal", models.BinaryField(null=True, editable=False)),
         migrations.RunPython(seal_seats, migrations.RunPython.noop, elidable=True),
         migrations.RunPython(seal_more, migrations.RunPython.noop, elidable=True),
     ]

@@ -7,6 +7,6 @@ class Migration(migrations.Migration):
     dependencies = [("policies", "0048_seals_of_seats")]
 
     operations = [
-        migrations.AddField("notice", "code", models.CharField(blank=True, default="", max_length=60)),
-        migrations.AddField("notice", "data", models.JSONField(default=dict)),
+        migrations.AddField("notice", "code", models.CharField(blank=True, db_default="", default="", max_length=60)),
+        migrations.AddField("notice", "data", models.JSONField(db_default={}, default=dict)),
     ]

@@ -7,6 +7,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField("discovery", "moved", models.IntegerField(default=0)),
-        migrations.AddField("discovery", "replays", models.JSONField(default=list)),
+        migrations.AddField("discovery", "moved", models.IntegerField(db_default=0, default=0)),
+        migrations.AddField("discovery", "replays", models.JSONField(db_default=[], default=list)),
     ]

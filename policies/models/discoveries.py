@@ -20,9 +20,9 @@ class Discovery(models.Model):
     done = models.IntegerField(default=0)
     added = models.IntegerField(default=0)
     renamed = models.IntegerField(default=0)
-    moved = models.IntegerField(default=0)
+    moved = models.IntegerField(default=0, db_default=0)
     """How many of the renamed stand below another parent now, where others have rights."""
-    replays = models.JSONField(default=list)
+    replays = models.JSONField(default=list, db_default=[])
     """Which uses these moves refuse or allow from then on, as `policies/simulation/stored_replays.py` has
     it."""
     described = models.IntegerField(default=0)

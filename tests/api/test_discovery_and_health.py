@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
@@ -62,9 +63,21 @@ def ready(client: Client) -> tuple[int, dict[str, str]]:
 def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_url: str) -> None:
     status, lines = ready(client)
     assert status == 200
-    names = ["database", "migrations", "outbox", "facts", "record", "sync", "workers", "beat", "redis"]
+    names = [
+        "database",
+        "migrations",
+        "durability",
+        "outbox",
+        "facts",
+        "record",
+        "sync",
+        "workers",
+        "beat",
+        "redis",
+    ]
     assert list(lines) == names
-    assert all(line.startswith("ok") for name, line in lines.items() if name not in ("workers", "beat"))
+    others = ("durability", "workers", "beat")  # the server of the tests waits for no disk
+    assert all(line.startswith("ok") for name, line in lines.items() if name not in others)
 
 
 def test_workers_and_beat_are_late_when_they_were_not_heard_of(db: None, client: Client) -> None:
@@ -101,6 +114,13 @@ def test_the_sync_says_what_is_not_enforced(shop: Shop, client: Client) -> None:
         "late - backends: 1 not answering, 1 only report since the database was restored, "
         "1 revocations overdue in 1"
     )
+
+
+def test_a_migration_of_a_newer_version_is_told_and_leaves_it_ready(db: None, client: Client) -> None:
+    MigrationRecorder(connection).record_applied("policies", "9999_of_tomorrow")
+    status, lines = ready(client)
+    assert status == 200
+    assert lines["migrations"] == "NEWER - a newer version applied 1; restart this process with its code"
 
 
 def test_a_migration_to_apply_makes_it_unready(db: None, client: Client) -> None:

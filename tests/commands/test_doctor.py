@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts import people
+from authzsite.api import health
 from authzsite.management import examination
 from policies.services import accounts
 from tests.commands.test_commands import Shell
@@ -21,6 +23,12 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(capsys)
 
 
+@pytest.fixture
+def durable(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the server of the tests waited for its disk."""
+    monkeypatch.setattr(health, "_SAFE", ["synchronous_commit"])
+
+
 def examined(shell: Shell, options: str = "") -> tuple[int, dict[str, list[dict[str, str]]]]:
     code, out, _ = shell(f"doctor --json {options}")
     checks: dict[str, list[dict[str, str]]] = {}
@@ -29,7 +37,7 @@ def examined(shell: Shell, options: str = "") -> tuple[int, dict[str, list[dict[
     return code, checks
 
 
-def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redis_url: str) -> None:
+def test_a_site_that_is_well_says_so(durable: None, shell: Shell, settings: Any, redis_url: str) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     people.make_account("sam", password=PASSWORD)
     code, checks = examined(shell)
@@ -37,6 +45,7 @@ def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redi
     for name in (
         "database",
         "migrations",
+        "durability",
         "database version",
         "database rights",
         "clocks",
@@ -48,6 +57,18 @@ def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redi
     ):
         assert [item["state"] for item in checks[name]] == ["good"], checks[name]
     assert all(item["advice"] for items in checks.values() for item in items if item["state"] != "good")
+
+
+def test_a_server_that_can_lose_what_was_acknowledged_is_wrong(db: None, shell: Shell) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW fsync")
+        if cursor.fetchone() != ("off",):
+            pytest.skip("the server of this run waits for its disk")
+    code, checks = examined(shell)
+    assert code == 1
+    [finding] = checks["durability"]
+    assert finding["state"] == "wrong" and "a crash of the server can lose revocations" in finding["text"]
+    assert "synchronous_commit" not in finding["text"]  # which the site sets itself
 
 
 def test_each_trouble_is_told_with_what_to_do(
@@ -105,7 +126,7 @@ def test_a_look_that_fails_hides_no_other(db: None, shell: Shell, monkeypatch: p
     assert PASSWORD not in json.dumps(checks)
 
 
-def test_warnings_count_where_that_is_asked_for(db: None, shell: Shell, settings: Any) -> None:
+def test_warnings_count_where_that_is_asked_for(durable: None, shell: Shell, settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset()
     assert examined(shell)[0] == 0
     assert examined(shell, "--strict")[0] == 1

@@ -1,4 +1,4 @@
-"""Databases of before 0.1.0, whose migrations were squashed; and what the database enforces of every fact."""
+"""Databases of before 0.1.0, whose migrations were squashed; and what the database itself enforces."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from accounts import people
+from accounts.models import Principal
+from accounts.models.sealing import Sealed
 from accounts.record import Fact
+from authzsite.api import outage
 
 pytestmark = pytest.mark.django_db
 FACTS = [model for model in apps.get_models() if issubclass(model, Fact)]
+SEALED = [model for model in apps.get_models() if issubclass(model, Sealed)]
 GUARDS = {
     "only_close": "lakewarden_only_close",
     "no_delete": "lakewarden_refuse",
@@ -90,3 +95,38 @@ def test_the_database_guards_every_table_of_facts(fact: type[Fact]) -> None:
         wanted[trigger] = (GUARDS[trigger], f"{name}\\000")
     assert triggers == wanted
     assert {f"{table}_by_opened", f"{table}_by_closed"} <= indexes
+
+
+@pytest.mark.parametrize("model", SEALED, ids=lambda model: model._meta.label_lower)
+def test_an_older_process_writes_nothing_that_the_seal_of_a_row_covers(model: type[Sealed]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgname, array(SELECT attname FROM pg_attribute"
+            " WHERE attrelid = tgrelid AND attnum = ANY(tgattr::int2[]))"
+            " FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname LIKE 'no_older%%' AND tgenabled = 'O'",
+            [model._meta.db_table],
+        )
+        triggers = dict(cursor.fetchall())
+    assert triggers["no_older_row"] == []
+    assert set(model.SEALED) == set(triggers["no_older_edition"])
+
+
+def of_an_older_version(statement: str) -> None:
+    """Run it on a connection that says nothing of what it writes, as those of older versions."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lakewarden.writes = ''")
+        cursor.execute(statement)
+
+
+def test_what_an_older_process_cannot_seal_is_an_outage_to_it_and_the_rest_it_writes() -> None:
+    ana = people.ensure("user", "ana")
+    for statement in (
+        "INSERT INTO accounts_principal (kind, name, display_name, pseudonym, erased)"
+        " VALUES ('user', 'mia', '', 'x', false)",
+        "UPDATE accounts_principal SET name = 'mia'",
+    ):
+        with pytest.raises(OperationalError, match="older than what the database holds") as refused:
+            of_an_older_version(statement)
+        assert outage.is_outage(refused.value)
+    of_an_older_version("UPDATE accounts_principal SET name = name, seal = seal")
+    assert Principal.objects.get(pk=ana.pk).is_sealed
