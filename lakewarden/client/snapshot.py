@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Union
 from lakewarden.client.transport import ConsoleError
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects import Dialect, UnknownDialect
-from lakewarden.law.engine import UNKNOWN_OBJECT, Decision
+from lakewarden.law.engine import UNKNOWN_OBJECT, Decision, Standing
 from lakewarden.law.explain import Explanation, Lack, Node, explain
 from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from lakewarden.law.locations import above, normal
@@ -72,6 +72,14 @@ class ReachableObjects(NamedTuple):
     around: tuple[ObjectRef, ...]
     within: tuple[ObjectRef, ...]
     whole: bool
+
+
+class _Container(NamedTuple):
+    """The levels down to a container, how the keys of one type in it begin, and what is held over those."""
+
+    levels: Lineage
+    begins: str
+    standing: Standing | None
 
 
 @dataclass(frozen=True)
@@ -125,51 +133,66 @@ class Snapshot:
             raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to be used")
 
     @cached_property
+    def _checked_from(self) -> float:
+        """The moment from which on, until `good_until`, `check` has nothing against it."""
+        too_long = self.issued and self.expires - self.issued > LONGEST
+        return float("inf") if too_long else self.issued - SKEW
+
+    @cached_property
     def good_until(self) -> float:
         """The moment from which on it must not be used."""
         return self.expires if self.next_change_at is None else min(self.expires, self.next_change_at)
 
     def lineage(self, ref: ObjectRef) -> Lineage:
         """The levels from the realm down to an object, read off its name; empty for what cannot be here."""
+        return self._located(ref)[0]
+
+    def _located(self, ref: ObjectRef) -> tuple[Lineage, Standing | None]:
+        """The same, and what is held over all levels but the last, where that is remembered."""
         law = self._law
         if law.by_text and isinstance(law, dialects.TextDialect):
             top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
-            return law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()
-        if law.ignores_case or not ref.path or ref.type == "schema":
-            return next(iter(self._lineages(ref, lambda key: ())), ())
+            return (law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()), None
+        type, path = ref.type, ref.path
+        if law.ignores_case or not path or type == "schema":
+            return next(iter(self._lineages(ref, lambda key: ())), ()), None
         if ref.realm != self.realm:
-            return ()
-        above, begins = self._known_containers.get((ref.type, ref.path[:-1])) or self._containers(ref)
+            return (), None
+        above, begins, standing = self._known_containers.get((type, path[:-1])) or self._remembered(ref)
         if not above:
-            return ()
-        name = ref.path[-1]
+            return (), None
+        name = path[-1]
         key = begins + (join_name((name,)) if "." in name or '"' in name else name)
         if self.hidden:
             key = self._veiled(key)
-        if key in self.apart:
-            return (*above, *(Level(ref.type, each) for each in self.apart[key]), Level(ref.type, key))
-        return (*above, Level(ref.type, key))
+        if self.apart and key in self.apart:
+            return (*above, *(Level(type, each) for each in self.apart[key]), Level(type, key)), None
+        return above + (Level(type, key),), standing  # noqa: RUF005  quicker than unpacking
 
-    def _containers(self, ref: ObjectRef) -> tuple[Lineage, str]:
-        """The levels above an object, and how the keys of all of its type that lie there begin.
+    def _remembered(self, ref: ObjectRef) -> _Container:
+        """What lies above an object, and is the same for all of its type that lie there.
 
         Remembered, because jobs ask about one table of a schema after the other; no levels for what cannot
         be here.
         """
         types = self._law.type_path(ref.type, len(ref.path))
         if types is None:
-            return (), ""
+            return _Container((), "", None)
         if len(self._known_containers) >= MOST_CONTAINERS:
             self._known_containers.clear()
         inside = types[-2] if len(types) > 1 else self._law.root_type
         holder = ObjectRef(inside, self.realm, ref.path[:-1])
-        begins = f"{ref.type}:{holder.id}{'.' if holder.path else '/'}"
         above = next(iter(self._lineages(holder, lambda key: ())), ())
-        self._known_containers[ref.type, holder.path] = above, begins
-        return above, begins
+        found = _Container(
+            above,
+            begins=f"{ref.type}:{holder.id}{'.' if holder.path else '/'}",
+            standing=engine.descend(self.slice, self._law, above),
+        )
+        self._known_containers[ref.type, holder.path] = found
+        return found
 
     @cached_property
-    def _known_containers(self) -> dict[tuple[str, tuple[str, ...]], tuple[Lineage, str]]:
+    def _known_containers(self) -> dict[tuple[str, tuple[str, ...]], _Container]:
         return {}
 
     @cached_property
@@ -236,15 +259,16 @@ class Snapshot:
         `lineage` is one of `lineages`.  Raises BadSnapshot once the snapshot is too old.
         """
         now = time.time() if now is None else now
-        self.check(now)
+        if not self._checked_from <= now < self.good_until:
+            self.check(now)
         operation = self._operations.get((ref.type, action))
         if operation is None:
             operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action
-        lineage = self.lineage(ref) if lineage is None else lineage
+        lineage, above = self._located(ref) if lineage is None else (lineage, None)
         if not lineage:
             return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
-        decision = engine.decide(self.slice, operation, lineage, now=now)
-        if decision and self.off and blocking(lineage, operation, self.off):
+        decision = engine.decide(self.slice, operation, lineage, now=now, above=above)
+        if self.off and decision and blocking(lineage, operation, self.off):
             return Decision(False, operation, self.revision, SWITCHED_OFF)
         return decision
 

@@ -5,7 +5,7 @@ Times are seconds since 1970.  Keys are unique across all types of a realm, role
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lakewarden.law import dialects, pattern_levels
@@ -56,6 +56,8 @@ class Visibility(NamedTuple):
 
 Reach = tuple[int, int, int]
 """What a slice holds over a lineage, joined: privileges allowed, privileges denied, bits of owned types."""
+Standing = tuple[int, int, int, Mapping[str, Step]]
+"""The same, and which levels may follow: where to go on from for all that lies in one container."""
 
 
 def build(
@@ -121,15 +123,17 @@ def decide(
     now: float,
     also: Lineage = (),
     inside: Sequence[Lineage] | None = None,
+    above: Standing | None = None,
 ) -> Decision:
     """Answer whether the slice's principal may do `operation` to the last object of `lineage`.
 
     `also` is the lineage, from the same root, of a second object that the operation is about: the tag or
     policy to be put on the object, the template of a job to be run in a metalake.  `inside` are those of
-    everything in the object, for operations that need something on each.
+    everything in the object, for operations that need something on each.  `above` is what `descend` gave for
+    all but the last level of `lineage`, by who asks about many objects of one container at one moment.
     """
     if now < slice.since or (slice.next_change_at is not None and now >= slice.next_change_at):
-        slice = at(slice, now)
+        slice, above = at(slice, now), None
     law = dialects.get(slice.dialect)
     test = law.test(operation, lineage[-1][0] if lineage else "")
     if test is None:
@@ -137,7 +141,7 @@ def decide(
     elif isinstance(law, TextDialect):
         reason = _reason_by_text(slice, law, test, lineage, also, inside)
     else:
-        reason = _reason(slice, law, test, lineage, also)
+        reason = _reason(slice, law, test, lineage, also, above)
     return Decision(reason == ALLOWED, operation, slice.revision, reason)
 
 
@@ -188,11 +192,11 @@ def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) ->
         return Visibility(True, True, frozenset())
     if law.by_text:
         return Visibility(True, False, frozenset())
-    above, step = _reach(slice, law, container)
-    below = step and step.below.get(listing.type)
-    if above is None or below is None:
+    found = descend(slice, law, container)
+    below = found and found[3].get(listing.type)
+    if found is None or below is None:
         return Visibility(False, False, frozenset())
-    return _shown(slice, law, listing.condition, above, below)
+    return _shown(slice, law, listing.condition, found[:3], below)
 
 
 def shows(slice: Slice, lineage: Lineage, *, now: float) -> bool:
@@ -206,10 +210,15 @@ def shows(slice: Slice, lineage: Lineage, *, now: float) -> bool:
     return holds(test.ways, pattern_levels.word(slice, law, test, lineage, ()))
 
 
-def reach(slice: Slice, law: Dialect, lineage: Lineage, also: Lineage = ()) -> Reach | None:
+def reach(slice: Slice, law: Dialect, lineage: Lineage) -> Reach | None:
     """Join what the slice holds on the levels of a lineage; None when it is no way down from the root."""
-    allow = deny = owned = 0
-    steps = law.steps
+    found = descend(slice, law, lineage)
+    return found and found[:3]
+
+
+def descend(slice: Slice, law: Dialect, lineage: Lineage, above: Standing | None = None) -> Standing | None:
+    """The same with what may follow; the levels go on from `above` if there is one, else from the root."""
+    allow, deny, owned, steps = above or (0, 0, 0, law.steps)
     get = slice.bits.get
     for type, key, _ in lineage:
         step = steps.get(type)
@@ -222,10 +231,7 @@ def reach(slice: Slice, law: Dialect, lineage: Lineage, also: Lineage = ()) -> R
             deny |= rules[1] & mask
             if rules[2]:
                 owned |= owner
-    if also:
-        beside = reach(slice, law, also) if also[0] == lineage[0] else None
-        return beside and (allow | beside[0], deny | beside[1], owned | beside[2])
-    return allow, deny, owned
+    return allow, deny, owned, steps
 
 
 def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
@@ -244,10 +250,18 @@ def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
     return bits
 
 
-def _reason(slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Lineage) -> str:
-    rules = reach(slice, law, lineage, also)
-    if rules is None:
+def _reason(
+    slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Lineage, above: Standing | None
+) -> str:
+    found = descend(slice, law, lineage[-1:] if above else lineage, above)
+    if found is None:
         return UNKNOWN_OBJECT
+    allow, deny, owned, _ = found
+    if also:
+        beside = reach(slice, law, also) if also[0] == lineage[0] else None
+        if beside is None:
+            return UNKNOWN_OBJECT
+        allow, deny, owned = allow | beside[0], deny | beside[1], owned | beside[2]
     operation = test.operation
     if operation.membership:
         if not slice.member:
@@ -256,11 +270,10 @@ def _reason(slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Line
             return _unguarded(slice, operation)
     if operation.beside and not any(level.type == operation.beside for level in (*lineage, *also)):
         return INCOMPLETE
-    allow, deny, owned = rules
     ways = test.ways
     if test.whole:
         key = lineage[-1].key if lineage else _NOBODY
-        if holds(ways, word(slice, law, rules, key)):
+        if holds(ways, word(slice, law, (allow, deny, owned), key)):
             return ALLOWED
         return DENIED if holds(ways, word(slice, law, (allow, 0, owned), key)) else MISSING
     if holds(ways, allow & ~deny | owned):
@@ -332,16 +345,6 @@ def _bits(law: Dialect, rules: Iterable[Rule], now: float) -> dict[Key, Bits]:
                 deny |= privilege.bit
             bits[rule.object] = Bits(allow, deny, owned)
     return bits
-
-
-def _reach(slice: Slice, law: Dialect, lineage: Lineage) -> tuple[Reach | None, Step | None]:
-    step, steps = None, law.steps
-    for level in lineage:
-        step = steps.get(level.type)
-        if step is None:
-            return None, None
-        steps = step.below
-    return reach(slice, law, lineage), step
 
 
 def _shown(slice: Slice, law: Dialect, condition: Condition, above: Reach, step: Step) -> Visibility:

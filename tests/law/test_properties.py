@@ -313,3 +313,16 @@ def test_slices_of_one_likeness_may_do_the_same():
 def test_rules_about_texts_have_no_likeness():
     slice = engine.build(ALICE, "demo", "cdap43", 1, (), member=True, now=0.0)
     assert engine.likeness(slice, (Level("instance", 1), Level("namespace", 2, "ns1")), now=0.0) is None
+
+
+def test_going_on_from_a_container_decides_as_the_whole_way_does():
+    asked = [(name, TREE[name]) for name in NAMES if len(TREE[name]) > 1]
+    for rng, slice in random_worlds(15):
+        rules = [rule._replace(valid_until=rng.choice((None, 5.0))) for rule in slice.rules]
+        slice = rebuilt(slice, rules)
+        for _, lineage in asked:
+            above = engine.descend(slice, LAW, lineage[:-1])
+            for operation in rng.sample(sorted(LAW.operations), 8):
+                for now in (0.0, 9.0):  # at 9 some rules have ended, of which `above` does not know
+                    whole = engine.decide(slice, operation, lineage, now=now)
+                    assert engine.decide(slice, operation, lineage, now=now, above=above) == whole
