@@ -22,7 +22,7 @@ from lakewarden.client.changes import Listener, Touched
 from lakewarden.client.fresh_snapshot import PAUSE
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import BadCredentials, ConsoleError, MayNotAsk, Transport, Unavailable
-from lakewarden.law.explain import Lack as Lacking
+from lakewarden.law.evidence import Lack as Lacking
 from lakewarden.law.principals import Principal
 
 __all__ = ["BadSetting", "Cache", "Kept", "Settings"]

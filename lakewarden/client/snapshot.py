@@ -24,7 +24,8 @@ from lakewarden.client.transport import ConsoleError
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects import Dialect, UnknownDialect
 from lakewarden.law.engine import UNKNOWN_OBJECT, Decision, Standing
-from lakewarden.law.explain import Explanation, Lack, Node, explain
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Explanation, Node, explain
 from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from lakewarden.law.locations import above, normal
 from lakewarden.law.objects import ObjectRef, join_name
@@ -183,13 +184,13 @@ class Snapshot:
         inside = types[-2] if len(types) > 1 else self._law.root_type
         holder = ObjectRef(inside, self.realm, ref.path[:-1])
         above = next(iter(self._lineages(holder, lambda key: ())), ())
-        found = _Container(
+        container = _Container(
             above,
             begins=f"{ref.type}:{holder.id}{'.' if holder.path else '/'}",
             standing=engine.descend(self.slice, self._law, above),
         )
-        self._known_containers[ref.type, holder.path] = found
-        return found
+        self._known_containers[ref.type, holder.path] = container
+        return container
 
     @cached_property
     def _known_containers(self) -> dict[tuple[str, tuple[str, ...]], _Container]:

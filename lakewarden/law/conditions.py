@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Union
+from typing import NamedTuple, Union
 
 RIGHT, OWNER, NO_DENIAL = "right", "owner", "no_denial"
 HELD, BELOW = "held", "below"
@@ -22,6 +22,8 @@ Way = frozenset["Atom"]
 
 
 class _Joins:
+    __slots__ = ()
+
     def __and__(self: Condition, other: Condition) -> All:  # type: ignore[misc]
         return All(_flat(All, self, other))
 
@@ -29,16 +31,19 @@ class _Joins:
         return AnyOf(_flat(AnyOf, self, other))
 
 
-@dataclass(frozen=True)
-class Atom(_Joins):
+class _AtomFields(NamedTuple):
+    kind: str
+    name: str = ""
+    on: str = ""
+
+
+class Atom(_AtomFields, _Joins):
     """One thing that is true or not: a kind from above, and the privilege or the type it speaks of.
 
     `on` is the one level that a `held` is about.
     """
 
-    kind: str
-    name: str = ""
-    on: str = ""
+    __slots__ = ()
 
 
 @dataclass(frozen=True)

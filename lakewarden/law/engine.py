@@ -192,11 +192,11 @@ def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) ->
         return Visibility(True, True, frozenset())
     if law.by_text:
         return Visibility(True, False, frozenset())
-    found = descend(slice, law, container)
-    below = found and found[3].get(listing.type)
-    if found is None or below is None:
+    standing = descend(slice, law, container)
+    below = standing and standing[3].get(listing.type)
+    if standing is None or below is None:
         return Visibility(False, False, frozenset())
-    return _shown(slice, law, listing.condition, found[:3], below)
+    return _shown(slice, law, listing.condition, standing[:3], below)
 
 
 def shows(slice: Slice, lineage: Lineage, *, now: float) -> bool:
@@ -212,8 +212,8 @@ def shows(slice: Slice, lineage: Lineage, *, now: float) -> bool:
 
 def reach(slice: Slice, law: Dialect, lineage: Lineage) -> Reach | None:
     """Join what the slice holds on the levels of a lineage; None when it is no way down from the root."""
-    found = descend(slice, law, lineage)
-    return found and found[:3]
+    standing = descend(slice, law, lineage)
+    return standing and standing[:3]
 
 
 def descend(slice: Slice, law: Dialect, lineage: Lineage, above: Standing | None = None) -> Standing | None:
@@ -234,10 +234,10 @@ def descend(slice: Slice, law: Dialect, lineage: Lineage, above: Standing | None
     return allow, deny, owned, steps
 
 
-def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
+def word(slice: Slice, law: Dialect, held: Reach, key: Key) -> int:
     """All atoms that hold, as bits: rights, no-denials, owners, and what the principal is."""
     numbers = law.numbers
-    allow, deny, owned = found
+    allow, deny, owned = held
     every = (1 << law.denial_shift) - 1
     bits = allow & ~deny | owned | (every & ~deny) << law.denial_shift
     for kind, true in (
@@ -253,10 +253,10 @@ def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
 def _reason(
     slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Lineage, above: Standing | None
 ) -> str:
-    found = descend(slice, law, lineage[-1:] if above else lineage, above)
-    if found is None:
+    standing = descend(slice, law, lineage[-1:] if above else lineage, above)
+    if standing is None:
         return UNKNOWN_OBJECT
-    allow, deny, owned, _ = found
+    allow, deny, owned, _ = standing
     if also:
         beside = reach(slice, law, also) if also[0] == lineage[0] else None
         if beside is None:
@@ -343,8 +343,19 @@ def _bits(law: Dialect, rules: Iterable[Rule], now: float) -> dict[Key, Bits]:
                 allow |= privilege.bit
             elif privilege is not None:
                 deny |= privilege.bit
-            bits[rule.object] = Bits(allow, deny, owned)
+            bits[rule.object] = _shared(Bits(allow, deny, owned))
     return bits
+
+
+MOST_SHARED = 10_000
+_SHARED: dict[Bits, Bits] = {}
+
+
+def _shared(bits: Bits) -> Bits:
+    """The same, once in memory: of the thousands of objects in a slice most have what others have."""
+    if len(_SHARED) >= MOST_SHARED:
+        _SHARED.clear()
+    return _SHARED.setdefault(bits, bits)
 
 
 def _shown(slice: Slice, law: Dialect, condition: Condition, above: Reach, step: Step) -> Visibility:

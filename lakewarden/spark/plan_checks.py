@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.client.snapshot import Snapshot
-from lakewarden.law.explain import Lack as Lacking
+from lakewarden.law.evidence import Lack as Lacking
 from lakewarden.spark import streams
 from lakewarden.spark.actions import READ, UNKNOWN, USE, Action
 from lakewarden.spark.foreign_calls import OPENING

@@ -19,7 +19,8 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.gravitino.types import LEAVES
-from lakewarden.law.explain import Lack, explain
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import explain
 from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from policies.authority import Actor
 from policies.decisions import facts

@@ -19,7 +19,8 @@ from catalog.queries import realm_named, root
 from catalog.resolve import spelled
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.base import Dialect
-from lakewarden.law.explain import Explanation, Lack, explain
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Explanation, explain
 from lakewarden.law.facts import Key, Lineage, Slice
 from lakewarden.law.objects import BadName, ObjectRef
 from lakewarden.law.patterns import parts_of

@@ -316,11 +316,11 @@ def test_rules_about_texts_have_no_likeness():
 
 
 def test_going_on_from_a_container_decides_as_the_whole_way_does():
-    asked = [(name, TREE[name]) for name in NAMES if len(TREE[name]) > 1]
+    lineages = [TREE[name] for name in NAMES if len(TREE[name]) > 1]
     for rng, slice in random_worlds(15):
         rules = [rule._replace(valid_until=rng.choice((None, 5.0))) for rule in slice.rules]
         slice = rebuilt(slice, rules)
-        for _, lineage in asked:
+        for lineage in lineages:
             above = engine.descend(slice, LAW, lineage[:-1])
             for operation in rng.sample(sorted(LAW.operations), 8):
                 for now in (0.0, 9.0):  # at 9 some rules have ended, of which `above` does not know

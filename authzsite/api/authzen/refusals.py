@@ -16,7 +16,7 @@ from django.db import connection
 from authzsite.api.authzen.question_names import Case
 from authzsite.api.authzen.questions import Question
 from catalog.nodes import Node
-from lakewarden.law import dialects, explain
+from lakewarden.law import dialects, evidence
 from lakewarden.law.engine import decide
 from lakewarden.law.explain import missing
 from lakewarden.law.facts import Key, Lineage, Slice
@@ -143,7 +143,9 @@ def _would_be_seen(slice_: Slice, lineage: Lineage, now: float) -> bool:
     return operation is not None and bool(decide(slice_, operation, lineage, now=now))
 
 
-def _named(lacks: Iterable[explain.Lack], lineage: Lineage, names: Mapping[Key, ObjectRef]) -> Iterator[Lack]:
+def _named(
+    lacks: Iterable[evidence.Lack], lineage: Lineage, names: Mapping[Key, ObjectRef]
+) -> Iterator[Lack]:
     keys = [level.key for level in lineage]
     for lack in lacks:
         depth = keys.index(lack.object) if lack.object in keys else 0

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from catalog.nodes import Node as Place
-from lakewarden.law.explain import Lack, Node
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Node
 from lakewarden.law.facts import Key, Rule
 from lakewarden.law.objects import ObjectRef
 

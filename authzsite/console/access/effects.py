@@ -15,7 +15,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
 from authzsite.console.sync.backend_state import BackendState
 from catalog.nodes import Node
-from lakewarden.law.explain import Lack
+from lakewarden.law.evidence import Lack
 from policies.decisions.personal_role_names import is_personal
 from policies.previews.grants import Effect, Preview
 

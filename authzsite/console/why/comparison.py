@@ -16,7 +16,8 @@ from authzsite.console.kit.display.parts import TreeNode
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, unknown_words
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.why.explanation import Words, group_labels
-from lakewarden.law.explain import Explanation, Lack
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Explanation
 from lakewarden.law.facts import OWNER, Rule, Station
 from policies.decisions import ask as decisions_ask
 from policies.decisions.ask import Answer

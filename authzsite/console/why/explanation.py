@@ -15,7 +15,8 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import DiffLine, Moment, Timeline, TreeNode
 from authzsite.console.kit.display.terms import Labels
 from catalog.nodes import Node as Place
-from lakewarden.law.explain import Explanation, Lack, Node
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Explanation, Node
 from lakewarden.law.facts import OWNER, Key, Rule, Station
 from policies.decisions.personal_role_names import is_personal
 

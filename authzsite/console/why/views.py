@@ -33,7 +33,8 @@ from authzsite.console.why.explanation import Words, group_labels, rules_in, ver
 from authzsite.console.why.named_objects import visible_objects
 from catalog.nodes import Node
 from lakewarden.law import dialects
-from lakewarden.law.explain import Explanation, Lack
+from lakewarden.law.evidence import Lack
+from lakewarden.law.explain import Explanation
 from policies.decisions import ask as decisions_ask
 from policies.decisions import duties, slices
 from policies.decisions.facts import is_service_admin
