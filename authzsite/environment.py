@@ -263,10 +263,10 @@ def _is_loopback(host: str) -> bool:
 
 def _secret_key(given: str, var: Path, *, may_make: bool) -> str:
     if given:
-        if not may_make and (len(given) < SHORTEST_KEY or len(set(given)) < 8 or _KNOWN_KEY.search(given)):
-            raise WrongSetting(
-                f"SECRET_KEY is too easily guessed for a public host; use {SHORTEST_KEY} random letters"
-            )
+        keys = given.split(",")
+        weak = any(len(key) < SHORTEST_KEY or len(set(key)) < 8 or _KNOWN_KEY.search(key) for key in keys)
+        if weak and not may_make:
+            raise WrongSetting(f"SECRET_KEY is too easily guessed for a public host: {SHORTEST_KEY} letters")
         return given
     if not may_make:
         raise WrongSetting("SECRET_KEY must be set when DEBUG=0 and ALLOWED_HOSTS names a public host")

@@ -10,12 +10,14 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import redis
 from django.conf import settings
 from django.core.mail import get_connection
-from django.db import DatabaseError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.utils import timezone
 
 from accounts.entering import any_password
@@ -269,6 +271,40 @@ def _disk() -> Iterator[Finding]:
         yield Finding("disk", GOOD, text)
 
 
+def _transport() -> Iterator[Finding]:
+    """What goes to another machine must be encrypted, and its server known by its certificate."""
+    open_lines = []
+    for name, alias in (("DATABASE_URL", DEFAULT_DB_ALIAS), ("DATABASE_REPLICA_URL", replica.ALIAS)):
+        given = settings.DATABASES.get(alias, {})
+        hosts = str(given.get("HOST", "")).split(",")
+        if any(map(_is_elsewhere, hosts)) and given["OPTIONS"].get("sslmode") != "verify-full":
+            open_lines.append((name, "Add sslmode=verify-full and sslrootcert to it."))
+    parts = urlsplit(settings.REDIS_URL)
+    if parts.scheme == "redis" and _is_elsewhere(parts.hostname or ""):
+        open_lines.append(("REDIS_URL", "Use rediss://, and a Redis that listens with TLS."))
+    smtp = settings.EMAIL_BACKEND.endswith("smtp.EmailBackend")
+    if smtp and _is_elsewhere(settings.EMAIL_HOST) and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
+        open_lines.append(("EMAIL_URL", "Use smtp+tls:// or smtps://."))
+    if _is_elsewhere(urlsplit(settings.LAKEWARDEN_TRACES).hostname or "") and not str(
+        settings.LAKEWARDEN_TRACES
+    ).startswith("https://"):
+        open_lines.append(("LAKEWARDEN_TRACES", "Use https://."))
+    for name, advice in open_lines:
+        yield Finding("transport", WARNING, f"{name} leads to another machine without verified TLS", advice)
+    if not open_lines:
+        yield Finding("transport", GOOD, "what leaves this machine is encrypted, as far as settings tell")
+
+
+def _is_elsewhere(host: str) -> bool:
+    """Whether a host is not this machine; "" and paths are sockets here."""
+    if not host or host.startswith("/") or host == "localhost":
+        return False
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return True
+
+
 def _settings() -> Iterator[Finding]:
     troubles = dangers(settings.LAKEWARDEN_AUTHENTICATORS, settings.ALLOWED_HOSTS, debug=settings.DEBUG)
     for text in troubles:
@@ -298,5 +334,6 @@ _BESIDE: dict[str, Look] = {
     "checkpoints": _checkpoints,
     "mail": _mail,
     "disk": _disk,
+    "transport": _transport,
     "settings": _settings,
 }

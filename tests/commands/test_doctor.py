@@ -126,6 +126,33 @@ def test_a_look_that_fails_hides_no_other(db: None, shell: Shell, monkeypatch: p
     assert PASSWORD not in json.dumps(checks)
 
 
+OPEN = {
+    "DATABASE_URL": {"HOST": "db1.example.org,db2.example.org", "OPTIONS": {"sslmode": "require"}},
+    "REDIS_URL": "redis://:geheim@redis.example.org:6379/0",
+    "EMAIL_URL": "mail.example.org",
+    "LAKEWARDEN_TRACES": "http://10.2.3.4:4318/v1/traces",
+}
+CLOSED = {
+    "DATABASE_URL": {"HOST": "db1.example.org", "OPTIONS": {"sslmode": "verify-full"}},
+    "REDIS_URL": "rediss://:geheim@redis.example.org:6379/0",
+    "EMAIL_URL": "localhost",
+    "LAKEWARDEN_TRACES": "http://127.0.0.1:4318/v1/traces",
+}
+
+
+@pytest.mark.parametrize(("given", "names"), [(OPEN, list(OPEN)), (CLOSED, [])])
+def test_what_goes_to_other_machines_unencrypted_is_told(
+    given: dict[str, Any], names: list[str], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(settings.DATABASES, "default", given["DATABASE_URL"])
+    settings.REDIS_URL, settings.LAKEWARDEN_TRACES = given["REDIS_URL"], given["LAKEWARDEN_TRACES"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST = given["EMAIL_URL"]
+    findings = [finding for finding in examination._transport() if finding.state != "good"]
+    assert [finding.text.partition(" ")[0] for finding in findings] == names
+    assert all(finding.advice and "geheim" not in str(finding) for finding in findings)
+
+
 def test_warnings_count_where_that_is_asked_for(durable: None, shell: Shell, settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset()
     assert examined(shell)[0] == 0

@@ -147,3 +147,39 @@ def test_the_chart_starts_each_process_more_than_once() -> None:
     given = yaml.safe_load((CHART / "values.yaml").read_text())["processes"]
     assert {name: given[name]["replicas"] > 1 for name in given} == dict.fromkeys(PARTS, True)
     assert set(yaml.safe_load((CHART / "processes.yaml").read_text())) == set(PARTS)
+
+
+def test_the_operators_command_hands_on_the_settings_of_the_units(tmp_path: Path) -> None:
+    """As systemd reads them: a line is a name and all that follows its first `=`."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    command = tmp_path / "deploy" / "manage"
+    command.write_text((DEPLOY / "manage").read_text())
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$KEY" "$WORDS" "$LAKEWARDEN_VAR" "$@"\n')
+    for program in (command, python):
+        program.chmod(0o755)
+    (tmp_path / "settings").write_text("# ours\n\nKEY=a=b==\nWORDS=two 'words' $HOME\n")
+    environment = {
+        **os.environ,
+        "LAKEWARDEN_ENVIRONMENT": str(tmp_path / "settings"),
+        "LAKEWARDEN_VAR": str(tmp_path),
+    }
+    done = subprocess.run(
+        [command, "doctor", "--quiet"], env=environment, capture_output=True, text=True, check=True
+    )
+    words = ["a=b==", "two 'words' $HOME", str(tmp_path), f"{tmp_path}/manage.py", "doctor", "--quiet"]
+    assert done.stdout.splitlines() == words
+
+
+def test_the_page_of_systemd_installs_what_the_units_run() -> None:
+    page = (ROOT / "docs" / "deploying.md").read_text()
+    section = page[page.index("## systemd") : page.index("## Kubernetes")]
+    for part in PARTS:
+        assert unit(part)["WorkingDirectory"] == "/opt/lakewarden"
+        assert f"lakewarden-{part}" in section
+        assert unit(part)["EnvironmentFile"] in section
+    proxy = (DEPLOY / "nginx" / "lakewarden.conf").read_text()
+    assert (
+        "--bind=127.0.0.1:8000" in unit("web")["ExecStart"] and "proxy_pass http://127.0.0.1:8000;" in proxy
+    )

@@ -127,3 +127,16 @@ def test_variables_are_read(path: Path) -> None:
     read += "".join(path.read_text() for path in (ROOT / "tests" / "real").rglob("*.py"))
     named = set(re.findall(r"`(LAKEWARDEN_[A-Z_]+)`", path.read_text()))
     assert {name for name in named if f'"{name}"' not in read} == set()
+
+
+def test_what_the_security_checklist_names_as_its_proof_is_there() -> None:
+    page = (ROOT / "docs" / "security-checklist.md").read_text()
+    paths = re.findall(r"`((?:tests|authzsite|accounts|policies|deploy)/[^`]+)`", page)
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    rows = [
+        line
+        for line in page.partition("## Yours")[0].splitlines()
+        if re.search(r"\| (there|setting) \|", line)
+    ]
+    assert [row for row in rows if "`tests/" not in row and "SECURITY.md" not in row] == []

@@ -34,6 +34,10 @@ WRONG = {
     "a host": ({"ALLOWED_HOSTS": "exa mple.org"}, "ALLOWED_HOSTS: 'exa mple.org'"),
     "a public host without a key": ({"ALLOWED_HOSTS": "lake.example.org"}, "SECRET_KEY must be set"),
     "a short key": ({"ALLOWED_HOSTS": "lake.example.org", "SECRET_KEY": "geheim"}, "too easily guessed"),
+    "a short key that is believed still": (
+        PUBLIC | {"SECRET_KEY": f"{PUBLIC['SECRET_KEY']},geheim"},
+        "too easily guessed",
+    ),
     "a key of one letter": ({"ALLOWED_HOSTS": "*", "SECRET_KEY": "k" * 60}, "too easily guessed"),
     "a known key": (
         {"ALLOWED_HOSTS": "*", "SECRET_KEY": "django-insecure-s0mething8long9enough7to6pass"},

@@ -194,3 +194,16 @@ def test_every_page_says_that_a_mere_name_is_enough(
 @pytest.mark.parametrize("address", OUTSIDE.values(), ids=OUTSIDE)
 def test_where_it_is_off_it_does_not(site: None, address: str) -> None:
     assert not inside(Client(headers=basic("ana", "anything")).get(address))
+
+
+def test_a_new_key_of_the_site_ends_no_session_while_the_old_one_is_believed(
+    db: None, client: Client, settings: Any
+) -> None:
+    client.force_login(people.make_account("ana"), backend="django.contrib.auth.backends.ModelBackend")
+    old = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a new key, put first" * 3, [old]
+    assert client.get("/profile").status_code == 200
+    settings.SECRET_KEY_FALLBACKS = []
+    assert client.get("/profile").status_code == 200  # it was signed anew meanwhile
+    settings.SECRET_KEY = "another, without the one before" * 2
+    assert client.get("/profile").status_code == 302

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from authzsite.console.accounts.factor_forms import FactorForm
 from authzsite.console.accounts.second_step import is_required
-from authzsite.console.kit import proofs, step_up
+from authzsite.console.kit import form_resume, proofs, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.http import Request, account_of, asker_of, number_in
@@ -88,6 +88,7 @@ def _codes(request: Request) -> HttpResponse:
 def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResponse:
     account = account_of(request)
     rows = second_factors.held(account)
+    then = request.GET.get("next", "")
     shows = request.method == "GET" and bool(request.session.pop(proofs.CODES, False)) and bool(rows)
     context = {
         "heading": _("Second factor"),
@@ -102,6 +103,7 @@ def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResp
             for row in rows
         ],
         "codes": second_factors.new_codes(account) if shows else (),
+        "then": then if form_resume.is_own(request, then) else "",
         "form": FactorForm(request, account, sets_up=True),
         "problem": problem,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.mfa.webauthn.internal import auth as webauthn
 from axes.handlers.proxy import AxesProxyHandler
@@ -13,6 +14,7 @@ from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -87,9 +89,12 @@ def second_step(request: Request) -> HttpResponse:
     if problem:
         return _show(request, form, problem, status=429 if problem == str(TOO_MANY) else 422)
     del request.session[PENDING]
+    next_ = waiting["next"]
     if not factors:
         proofs.show_codes(request)
-    return _enter(request, account, waiting["next"], waiting["kept"])
+        # who never sees the codes is locked out once their device is lost
+        next_ = f"{reverse('console:second_factor')}?{urlencode({'next': next_})}"
+    return _enter(request, account, next_, waiting["kept"])
 
 
 def prove(request: Request, account: User) -> str:

@@ -54,9 +54,10 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
     "Keys": (
         Description(
             "SECRET_KEY",
-            "signs sessions and links (Django's `SECRET_KEY`)",
+            "signs sessions and links (Django's `SECRET_KEY`); of several, comma-separated, the first signs "
+            "and the others still count, so put a new one first and remove the old one a day later",
             "On a public host the site does not start with a missing, short or well-known key. Anyone who "
-            "has it can create links that set passwords. A new key ends every session.",
+            "has it can create links that set passwords. Without the old key every session ends.",
             MADE,
         ),
         Description(

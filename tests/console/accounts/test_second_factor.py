@@ -141,9 +141,10 @@ def test_who_must_have_one_sets_it_up_before_they_are_in(ana: User, settings: An
     assert browser.post("/sign-in/second", {"code": "123"}).status_code == 422
     assert not inside(browser)
     answer = browser.post("/sign-in/second", {"code": code(secret=secret)})
-    assert answer.headers["Location"] == "/keys"
-    page = browser.get("/profile/second-factor")
+    page = browser.get(answer.headers["Location"])
     assert len(page.context["codes"]) == 10
+    assert '<a class="btn primary" href="/keys">Continue</a>' in page.content.decode()
+    assert not browser.get("/profile/second-factor?next=https://elsewhere.org").context["then"]
     assert not browser.get("/profile/second-factor").context["codes"]
     row = Authenticator.objects.get(type="totp")
     assert secret not in str(row.data)
