@@ -5,7 +5,14 @@ For whoever looks at rooms as they are when people work in them: pictures, acces
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.tokens import default_token_generator
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
@@ -14,20 +21,32 @@ from policies.analytics.pipelines import control, running
 from policies.authority import OPERATOR
 from policies.emergency import access as emergency_access
 from policies.emergency.access import EmergencyRequest
-from policies.models import Backend, Grant
+from policies.models import AppliedFile, Backend, Grant
 from policies.models.sync import STUCK_AFTER
 from policies.reviews import completion, management
 from policies.separation.sides import Side
-from policies.services import accounts, duties, entities, grants, separation
+from policies.services import accounts, duties, entities, grants, realms, roles, separation
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.connections import registration
 from tests.cdap import world as cdap
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.requests.test_browser_requests import some_requests
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, an_account, owned, the
+from tests.factories import (
+    AUTHORITY,
+    BY,
+    a_metalake,
+    a_person,
+    a_role,
+    acting,
+    admit,
+    an_account,
+    owned,
+    the,
+)
 from tests.herd import world as herds
 from tests.pipelines.test_hints import a_hint
+from tests.policy_files.world import applied
 from tests.reviews.world import a_review, decides, rows
 from tests.sync.conftest import Source, discover_now
 
@@ -35,14 +54,15 @@ ADMIN = "sam"
 """Who runs the site; tests name them in its settings."""
 
 
-def furnish(root: Node) -> dict[str, int]:
+def furnish(root: Node) -> dict[str, Any]:
     """Something for each room, by what the addresses below call it."""
     orders, sales = the("table", "shop.sales.orders"), the("schema", "shop.sales")
     a_person(ADMIN)
     for name, display in {**NAMES, ADMIN: "Sam Site", "hedda": "Hedda Herder"}.items():
         an_account(name, display_name=display, password=PASSWORD)
     refunds = the("table", "shop.sales.refunds")
-    grants.add(GrantRequest(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    by_form = replace(acting("olivia"), request_id=NONCE)
+    grants.add(GrantRequest(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=by_form)
     given = grants.revision_now()
     payers = a_role(root, "payers", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
     service = accounts.make_service("nightly-load", a_person("olivia"), by=BY, authority=AUTHORITY)
@@ -70,12 +90,15 @@ def furnish(root: Node) -> dict[str, int]:
         "rule": _rule_of_two(root),
         "emergency": _emergency(),
         "account": make_account("carl").pk,
+        "closed": a_metalake("closed", owner="gone").id,
+        "welcome": _welcome(),
+        "policy_scope": _policy_file(root),
         **_herd(),
         **_cdap(),
     }
 
 
-def mirrored(root: Node, source: Source) -> dict[str, int]:
+def mirrored(root: Node, source: Source) -> dict[str, Any]:
     """A catalog lake over a real PostgreSQL, in which somebody has granted something by hand."""
     row = registration.connect(
         root, "lake", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
@@ -126,6 +149,21 @@ def _stuck(row: Backend) -> int:
     return int(finding.pk)
 
 
+def _welcome() -> str:
+    """The end of the link by which Wanda sets a first password."""
+    account = make_account("wanda")
+    number = urlsafe_base64_encode(force_bytes(account.pk))
+    return f"{number}/{default_token_generator.make_token(account)}"
+
+
+def _policy_file(root: Node) -> str:
+    """A file that decides about a role, which somebody has given by hand since."""
+    made = a_role(root, "filed", "allow USE_CATALOG on catalog shop")
+    applied(root, FILE, by=acting("marek"))
+    roles.assign(made, a_person("mia"), by=BY, authority=AUTHORITY)
+    return AppliedFile.objects.get().scope
+
+
 def _herd() -> dict[str, int]:
     """One of Hedda's: Dora looks after SALES, nobody yet after STOCK."""
     herd = herds.a_herd(owner="hedda")
@@ -147,7 +185,15 @@ def _cdap() -> dict[str, int]:
     for text in ("dataset:ns1.items", "dataset:ns1.fresh"):
         cdap.give(root, text, "hedda", "ADMIN")
     entities.create(root, parse("dataset:ns1.other"), by=OPERATOR)
-    return {"cdap": root.id}
+    of_old = realms.create(
+        "cdap",
+        "cdap_35",
+        owner=ensure("user", "hedda"),
+        settings={"policy": "3.5"},
+        by=BY,
+        authority=AUTHORITY,
+    )
+    return {"cdap": root.id, "cdap_35": of_old.id}
 
 
 def _reviews() -> dict[str, int]:
@@ -169,7 +215,17 @@ def _rule_of_two(root: Node) -> int:
     """Whoever pays does not pack."""
     pack = Side(object=the("schema", "shop.stock").id, privileges=("MODIFY_TABLE",))
     pay = Side(role=the("role", "payers").id)
-    return separation.make(root, "Paying and packing", pay, pack, by=acting("marek")).pk
+    rule = separation.make(root, "Paying and packing", pay, pack, by=acting("marek"))
+    separation.let(
+        rule,
+        root,
+        a_person("carl"),
+        owner=a_person("olivia"),
+        until=timezone.now() + timedelta(days=30),
+        reason="Carl stands in until the new clerk comes",
+        by=acting("marek"),
+    )
+    return rule.pk
 
 
 def _emergency() -> int:
@@ -179,6 +235,17 @@ def _emergency() -> int:
     return emergency_access.open_for_oneself(wanted, by=acting("carl")).pk
 
 
+NONCE = "grant-of-refunds-to-ana"
+"""The form by which Olivia granted something."""
+FILE = """
+format: 1
+realm: demo
+owns: [role:filed]
+roles:
+  filed:
+    allows:
+      catalog:shop: [USE_CATALOG]
+"""
 WHY = "/why?action=read&what=shop.sales.orders&type=table&who="
 ROOMS = (
     ("Home", "olivia", "/"),
@@ -212,6 +279,7 @@ ROOMS = (
     ("Catalog", "olivia", "/catalog/{sales}"),
     ("Catalog, top", "marek", "/catalog/{root}"),
     ("Catalog, nothing found", "olivia", "/catalog/{sales}?q=zzz"),
+    ("Catalog, which realm", "hedda", "/catalog"),
     ("Object", "olivia", "/objects/{orders}"),
     ("Object, as a reader", "mia", "/objects/{orders}"),
     ("Object, rules", "olivia", "/objects/{orders}/rules"),
@@ -243,6 +311,7 @@ ROOMS = (
     ("Person, roles", "marek", "/people/{ana}/roles"),
     ("Person, leaving", "marek", "/people/{ana}/leaving?who=user:olivia"),
     ("Person, same", "marek", "/people/{mia}/same?as=user:ana"),
+    ("Person, what was done", "olivia", f"/people/done/{NONCE}"),
     ("Group", "marek", "/people/{analysts}/groups"),
     ("Group, put in", ADMIN, "/groups/{analysts}/join?who=user:ana"),
     ("Group, take out", ADMIN, "/groups/{analysts}/leave?who=user:mia"),
@@ -269,6 +338,8 @@ ROOMS = (
     ("Why, unasked", "olivia", "/why"),
     ("Overview", "marek", "/overview"),
     ("Overview of a realm", "marek", "/overview/{root}"),
+    ("Policy files, what differs", "marek", "/overview/{root}/files"),
+    ("Policy files, let one go", "marek", "/overview/{root}/files/{policy_scope}/let-go"),
     ("Pipelines", "marek", "/pipelines"),
     ("Pipeline, a run", "marek", "/pipelines/runs/{run}"),
     ("History", "marek", "/history"),
@@ -285,13 +356,16 @@ ROOMS = (
     ("Realm, add a member", "marek", "/realms/{root}/members/add"),
     ("Realm, take a member out", "marek", "/realms/{root}/members/remove?who=user:ana"),
     ("Realm, settings", "hedda", "/realms/{cdap}/settings"),
+    ("Realm, later rules", "hedda", "/realms/{cdap_35}/raise?to=4.3"),
     ("Realm, retention", "marek", "/realms/{root}/retention"),
     ("Realm, policy file", "marek", "/realms/{root}/policies"),
     ("Realm, new", ADMIN, "/realms/new"),
+    ("Realm, nobody left", ADMIN, "/realms/{closed}/repair?who=user:ana"),
     ("Separation", "marek", "/realms/{root}/separation"),
     ("Separation, new", "marek", "/realms/{root}/separation/new"),
     ("Separation, a rule", "marek", "/separation/{rule}"),
     ("Separation, an exception", "marek", "/separation/{rule}/let?who=user:ana"),
+    ("Separation, end an exception", "marek", "/separation/{rule}/let/end?who=user:carl"),
     ("Separation, end a rule", "marek", "/separation/{rule}/end"),
     ("Emergencies", "carl", "/emergency"),
     ("Emergency", "marek", "/emergency/{emergency}"),
@@ -308,19 +382,25 @@ ROOMS = (
     ("Herd", "hedda", "/herds/{herd}"),
     ("Herd, as anybody", "olivia", "/herds/{herd}/mine"),
     ("Herd, roles", "hedda", "/herds/{herd}/roles"),
+    ("Herd, take a role", "hedda", "/herds/{herd}/roles/take?role=DATA_OWNER&who=user:dora"),
     ("Herd, a user", "hedda", "/herds/{herd}/users?id=*@corp.com"),
+    ("Herd, remove a user", "hedda", "/herds/{herd}/users/remove?id=*@corp.com"),
     ("Herd, new namespace", "hedda", "/herds/{herd}/new"),
     ("Namespace", "hedda", "/namespaces/{namespace}"),
     ("Namespace, to set up", "hedda", "/namespaces/{fresh}"),
+    ("Namespace, history", "hedda", "/namespaces/{namespace}/history"),
     ("Namespace, delete", "hedda", "/namespaces/{namespace}/delete"),
     ("CDAP", "hedda", "/instances/{cdap}"),
     ("CDAP, entities", "hedda", "/instances/{cdap}/entities?in=namespace:ns1"),
+    ("CDAP, add an entity", "hedda", "/instances/{cdap}/entities/new?in=namespace:ns1"),
+    ("CDAP, delete an entity", "hedda", "/instances/{cdap}/entities/delete?text=dataset:ns1.items"),
     ("CDAP, a name", "hedda", "/instances/{cdap}/name?text=dataset:ns1.o*"),
     ("CDAP, give", "hedda", "/instances/{cdap}/grant?text=dataset:ns1.*&who=user:dora"),
     ("CDAP, revoke", "hedda", "/instances/{cdap}/revoke?text=dataset:ns1.o*&who=role:readers"),
     ("First steps", ADMIN, "/first"),
     ("Settings", "olivia", "/profile"),
     ("Settings, second factor", "olivia", "/profile/second-factor"),
+    ("Settings, sign in again", "olivia", "/sign-in/again"),
     ("Search", "olivia", "/search?q=o"),
     ("Search, nothing", "olivia", "/search?q=zzz"),
     ("Help", "olivia", "/help"),
@@ -328,6 +408,7 @@ ROOMS = (
     ("Keys", "olivia", "/keys"),
     ("Not found", "olivia", "/objects/987654321"),
     ("Sign in", "", "/sign-in"),
+    ("Welcome", "", "/welcome/{welcome}"),
 )
 """What a room is called, who looks, and where."""
 ROOMS_OUT_THERE = (
@@ -336,6 +417,7 @@ ROOMS_OUT_THERE = (
     ("Sync, runs", "marek", "/sync/{backend}/runs"),
     ("Sync, a run", "marek", "/sync/runs/{sync_run}"),
     ("Sync, discovery", "marek", "/sync/{backend}/discover"),
+    ("Sync, take an owner over", "marek", "/sync/{backend}/discover/owner?name=mia"),
     ("Sync, a stuck right", "marek", "/sync/findings/{stuck}/stuck"),
     ("Sync, a stuck right, as an owner", "olivia", "/sync/findings/{stuck}/stuck"),
     ("Sync, left as it was", "marek", "/sync/findings/{stuck}/leave"),
@@ -350,3 +432,30 @@ ROOMS_OUT_THERE = (
     ("Object, applied", "olivia", "/objects/{lake_orders}/applied"),
 )
 """The same of a catalog with a database behind it, as `mirrored` makes it."""
+
+NO_ROOM = {
+    "checker": "a file",
+    "policy_file_text": "a file",
+    "policy_taken_in": "a file",
+    "cdap_grant_people": "a part of a page: whom one may give to",
+    "grant_people": "a part of a page: whom one may give to",
+    "discover_progress": "a part of a page: how far it is",
+    "effect": "a part of a page: how far it is",
+    "integrity_progress": "a part of a page: how far it is",
+    "pipeline_progress": "a part of a page: how far it is",
+    "sync_progress": "a part of a page: how far it is",
+    "found": "a part of a page: what the palette found",
+    "history_terms": "a part of a page: words to search by",
+    "names": "a part of a page: names while one types",
+    "nodes": "a part of a page: a branch of the tree",
+    "object_state": "a part of a page: how far a right is",
+    "review_row_members": "a part of a page: who is in a row's group",
+    "review_row_more": "a part of a page: what a row unfolds to",
+    "review_state": "a part of a page: how far a review is",
+    "requests_count": "a number",
+    "reviews_count": "a number",
+    "oidc_callback": "leads on, or to the sign-in page",
+    "second_step": "comes after a password: looked at last by test_every_room_is_accessible_and_fits",
+    "sync_agree": "comes before a catalog is mirrored: looked at last by the same test",
+}
+"""Routes that answer a GET and are no room, beside those that end in .csv, with the cause."""

@@ -10,17 +10,25 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import resolve
 
+from accounts.models import User
 from catalog.nodes import Node
+from policies.authority import OPERATOR
+from policies.models import Backend
+from policies.services import second_factors
+from tests.console.conftest import PASSWORD
 from tests.console.screens import LOOKS, faults
-from tests.console.site_pages import ADMIN, ROOMS, ROOMS_OUT_THERE, furnish, mirrored
+from tests.console.site_pages import ADMIN, NO_ROOM, ROOMS, ROOMS_OUT_THERE, furnish, mirrored
 from tests.console.test_browser import site, visit
 from tests.console.test_nothing_vanishes import Controls
-from tests.factories import the
+from tests.console.test_who_may import PAGES, elsewhere
+from tests.factories import rewritten, the
 from tests.sync.conftest import Source
 
 __all__ = ["site", "visit"]  # fixtures
 VISITORS = sorted({who for _, who, _ in ROOMS if who})
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 HEAVY = 100_000  # bytes: what a page may weigh without its style sheets and scripts
 
 
@@ -43,6 +51,15 @@ def test_every_room_can_be_entered_and_says_why_what_is_disabled_is(
         problems = (*unexplained(answer), *skipped_levels(answer), *landmarks_alike(answer))
         wrong += [(name, who, problem) for problem in problems]
     assert not wrong
+
+
+def test_every_page_has_a_room_or_a_cause_for_having_none() -> None:
+    gets = {page for page in (*PAGES, *elsewhere()) if getattr(page, "method", "get") == "get"}
+    pages = {page.name for page in gets if not page.address.partition("?")[0].endswith(".csv")}
+    addresses = [re.sub(r"{\w+}", "1", address) for _, _, address in (*ROOMS, *ROOMS_OUT_THERE)]
+    addresses = [address.replace("/welcome/1", "/welcome/1/1").partition("?")[0] for address in addresses]
+    rooms = {resolve(address).url_name for address in addresses}
+    assert pages - rooms == set(NO_ROOM)
 
 
 @pytest.mark.slow
@@ -92,4 +109,14 @@ def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], source: So
         pages[who].goto(address.format(**numbers))
         pages[who].wait_for_load_state("networkidle")
         problems += faults(pages[who], LOOKS, name)
+    rewritten(Backend.objects.filter(pk=numbers["backend"]), awaits="new")
+    pages[ADMIN].goto(f"/sync/{numbers['backend']}/agree")
+    problems += faults(pages[ADMIN], LOOKS, "Sync, agree")
+    second_factors.add_app(User.objects.get(username="carl"), SECRET, by=OPERATOR)
+    pages[""].goto("/sign-in")
+    pages[""].get_by_label("Name").fill("carl")
+    pages[""].get_by_label("Password").fill(PASSWORD)
+    pages[""].get_by_role("button", name="Sign in").click()
+    pages[""].get_by_role("heading", name="Second factor").wait_for()
+    problems += faults(pages[""], LOOKS, "Second factor")
     assert not problems

@@ -19,7 +19,7 @@ from accounts import tokens
 from accounts.models import User
 from accounts.people import ensure, make_account
 from policies.models import Backend, BackendFinding, Change, PipelineRun, ReviewRow, SyncItem, SyncRun
-from policies.policy_files import applied_files, document
+from policies.policy_files import document
 from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 from policies.requests import substitutes
@@ -27,9 +27,8 @@ from policies.services import duties
 from policies.sync import worker
 from tests.console.conftest import BACKEND
 from tests.console.site_pages import ADMIN, mirrored
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, owned, rewritten, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, owned, rewritten, the
 from tests.kept import kept
-from tests.policy_files.world import applied
 from tests.realms import forms
 from tests.realms.forms import FORMS, Form, changed, state, taken_back
 from tests.realms.world import HIDDEN, several_realms
@@ -56,17 +55,8 @@ OUTSIDE = {"nobody", "disabled", "disabled by token", "service"}
 QUICK = ("Grant", "Revoke", "Role, give", "Group, put in", "Request, decide", "CDAP, give", "Account")
 
 
-OF_THE_STOCK = """
-format: 1
-realm: demo
-owns: [schema:shop.stock]
-"""
-
-
 def make_site() -> dict[str, Any]:
-    """The realms with somebody who owns the schema beside, a realm nobody can enter, a deputy, and a policy
-    file that was applied.
-    """
+    """The realms with somebody who owns the schema beside, and a deputy."""
     numbers: dict[str, Any] = several_realms()
     a_person("tomas")
     for name in ("sven", "hank", "cora"):
@@ -83,15 +73,12 @@ def make_site() -> dict[str, Any]:
     exported = document.write(root, of_realm(root))
     assert holders in exported
     emptied = exported.replace(holders, "", 1)
-    of_stock = applied(root, OF_THE_STOCK, by=acting("marek")).file
     granted = Change.objects.filter(events__kind="grant.added", events__lineage__contains=refunds)
     return {
         **numbers,
-        "closed": a_metalake("closed", owner="gone").id,
         "substitute": deputy.pk,
         "policy_file": emptied,
         "policy_plan": Plan(root, document.read(emptied)).digest,
-        "policy_scope": applied_files.scope_of(of_stock.owns),
         "refunds_grant": granted.latest("revision").revision,
         "row_id": ReviewRow.objects.get(review=numbers["review"], number=numbers["row"]).pk,
         "next_month": (begin + timedelta(days=30)).strftime("%Y-%m-%dT%H:%M"),
