@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_l
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Face, Path, Who
-from authzsite.console.sync.backend_state import right_word
+from authzsite.console.sync.backend_state import rights_in_words
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER, Rule
 from policies.decisions.personal_role_names import is_personal
@@ -130,8 +130,8 @@ class RowWording:
     def _on(self, row: ReviewRow) -> str:
         if row.pattern:
             return gettext("on %(pattern)s") % {"pattern": row.pattern}
-        uses = all(self._category(code) == "use" for code in row.privileges)
-        plain = row.type not in terms.CONTAINERS or (uses and row.kind != Kind.FOREIGN)
+        uses = all(code == "USAGE" or self._category(code) == "use" for code in row.privileges)
+        plain = row.type not in terms.CONTAINERS or uses
         return self.short(row) if plain else gettext("in %(row)s") % {"row": self.short(row)}
 
     def _category(self, code: str) -> str:
@@ -139,9 +139,9 @@ class RowWording:
         return privilege.category if privilege else ""
 
     def rights(self, codes: Sequence[str], type_: str, kind: str = "") -> str:
-        """Read, write: what privileges let somebody do; the backend's own words for what it gave."""
+        """Read, write: what privileges let somebody do, also those that a backend calls by its own codes."""
         if kind == Kind.FOREIGN:
-            return words.listed([code.capitalize() for code in codes]) or gettext("Something")
+            return terms.sentence_list(list(rights_in_words(codes, type_))) or gettext("Something")
         labels = [terms.right(code, type_, self.law) for code in sorted(codes, key=self._place)]
         return terms.sentence_list(list(dict.fromkeys(labels))) or gettext("Nothing")
 
@@ -182,7 +182,11 @@ class RowWording:
             case Kind.FOREIGN:
                 yield Chip("foreign", gettext("Foreign"))
             case Kind.RULE:
-                yield Chip("denied" if row.effect == "deny" else "role", gettext("Granted by role"))
+                yield (
+                    Chip("denied", gettext("Denied by role"))
+                    if row.effect == "deny"
+                    else Chip("role", gettext("Granted by role"))
+                )
             case _:
                 yield (
                     Chip("denied", gettext("Denied"))
@@ -266,7 +270,7 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
 
 def foreign_effect(row: ReviewRow) -> str:
     """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
-    rights = list(dict.fromkeys(right_word(privilege, row.type) for privilege in row.privileges))
+    rights = rights_in_words(row.privileges, row.type)
     holder = str(row.outside.get("holder", ""))
     lost = words.listed([terms.lower(right) for right in rights])
     values = {"holder": holder, "lost": lost, "what": row.what}

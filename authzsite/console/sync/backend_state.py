@@ -226,12 +226,17 @@ def _by_holder(rows: Iterable[BackendFinding], system: str, type_: str) -> Itera
 
 def rights_of(rows: Iterable[BackendFinding], type_: str, *, with_type: bool = True) -> tuple[str, ...]:
     """The rights of findings in our words, the plainest first, each once; passed on where one of them is."""
+    return rights_in_words((row.what for row in rows), type_, with_type=with_type)
+
+
+def rights_in_words(codes: Iterable[str], type_: str, *, with_type: bool = True) -> tuple[str, ...]:
+    """SELECT, INSERT -> Read, Write: as `rights_of` has it, of the backend's own codes."""
     order = {what: at for at, what in enumerate(RIGHTS)}
     rights: dict[str, str] = {}
-    for row in sorted(rows, key=lambda row: order.get(row.what.removesuffix(OPTION), len(order))):
-        word = right_word(row.what.removesuffix(OPTION), type_, with_type=with_type)
-        if word not in rights or row.what.endswith(OPTION):
-            rights[word] = right_word(row.what, type_, with_type=with_type)
+    for code in sorted(codes, key=lambda code: order.get(code.removesuffix(OPTION), len(order))):
+        word = right_word(code.removesuffix(OPTION), type_, with_type=with_type)
+        if word not in rights or code.endswith(OPTION):
+            rights[word] = right_word(code, type_, with_type=with_type)
     return tuple(rights.values())
 
 
