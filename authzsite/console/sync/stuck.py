@@ -150,9 +150,16 @@ def _of_finding(
     retry = Action(_("Try again"), "", "primary", reason=locked)
     yield WayOut("retry", _("Try again"), text, (retry,), sends=not locked, reason=reason)
     yield _drop(backend_access, row, [places[int(key)] for key in row.concerns or () if int(key) in places])
-    text = _(
-        "What was decided stands here, and %(system)s keeps what it has. Until a date it is not tried, and "
-        "nobody is notified."
+    text = (
+        _(
+            "What was decided stands here, and %(system)s keeps what it has. Until a date it is not tried, "
+            "and nobody is notified."
+        )
+        if row.kind == "missing"
+        else _(
+            "What was revoked here stays in %(system)s, and jobs there go on using it. Until a date it is "
+            "not tried, and nobody is notified."
+        )
     )
     url = reverse("console:sync_leave", args=[row.pk])
     leave = Action(_("Leave it as it was"), "" if locked else url, "", reason=locked)
@@ -233,9 +240,13 @@ class LeaveView(ChangeView):
         return spoken_of(self.finding, nodes(set(roles_of([self.finding]))))
 
     def plan(self, form: ForeignGrantForm) -> Plan:
-        system = self.object.row.get_kind_display()
-        text = _("stays in %(system)s as it is") % {"system": system}
-        note = _("What was decided stands here. After the date it is tried again.")
+        system = {"system": self.object.row.get_kind_display()}
+        if self.finding.kind == "extra":
+            text = _("stays in %(system)s, though it was revoked here") % system
+            note = _("Its holders there can use it until the date. Then revoking it is tried again.")
+        else:
+            text = _("stays in %(system)s as it is") % system
+            note = _("What was decided stands here. After the date it is tried again.")
         return Plan(diff=Diff((DiffLine("same", self.what, text, note),)))
 
     def save(self, form: ForeignGrantForm, actor: Actor) -> BackendFinding:

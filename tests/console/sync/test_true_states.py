@@ -305,6 +305,21 @@ def test_what_is_left_as_it_was_is_not_tried_until_its_date(
     assert Backend.objects.get().state == "in_sync"
 
 
+def test_leaving_what_was_taken_away_says_who_keeps_it_before_it_is_saved(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    BackendFinding.objects.filter(kind="missing").update(kind="extra")
+    people.make_account("marek")
+    stuck, marek = BackendFinding.objects.get(kind="extra").pk, signed_in("marek")
+    assert "stays in PostgreSQL, and jobs there go on using it" in plain(ways_out(marek, stuck))
+    form = plain(marek.get(f"/sync/findings/{stuck}/leave").content.decode())
+    assert "stays in PostgreSQL, though it was revoked here" in form
+    assert "Its holders there can use it until the date." in form
+
+
 def test_trying_again_what_is_left_ends_that(shop: Backend, source: Source, signed_in: Enter) -> None:
     barred(source)
     give("ana", "ledger")
