@@ -31,7 +31,8 @@ def of_deeds(
     """The changes in each realm that deeds concern, in the order in which they would be made.
 
     Groups and accounts belong to the site, so they concern every realm.  A token alone is left out: others
-    may open the same.
+    may open the same.  So is the account of a person: backends and jobs that ask about them go by what they
+    have, and do not ask whether they can sign in.
     """
     ordered = sorted(deeds, key=lambda deed: FIRST.index(deed.holding.kind))
     for root in realms:
@@ -65,7 +66,7 @@ def _changes(root: Node, person: Principal, deed: LifecycleAction) -> Iterator[C
                 yield LeaveGroup(held.other, person)
         case "member":
             yield AddMember(deed.to) if deed.to is not None else RemoveMember(person)
-        case "account":
+        case "account" if person.kind == Principal.Kind.SERVICE:
             yield CloseAccount(person)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from html import unescape
 from typing import Any
@@ -95,6 +96,22 @@ def test_a_leaver_s_plan_names_what_would_be_refused(ana: Node, signed_in: Enter
     lines = {f"do-give-{node.id}": "leave" for node in (orders(), the("schema", "shop.sales"))}
     kept = page(signed_in("olivia"), address, step="look", **lines)
     assert "Uses of the last" not in kept
+
+
+def test_the_end_of_a_leaver_s_account_alone_refuses_no_job(
+    ana: Node, signed_in: Enter, settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"admin"})
+    make_account("ana")
+    admin, address = signed_in("admin"), f"/people/{a_person('ana').pk}/leaving"
+    admit(ana, "admin")
+    grants.add(GrantRequest(ana, (a_person("admin"),), ("MANAGE_GRANTS",)), by=acting("marek"))
+    drawn = page(admin, address)
+    names = re.findall(r'name="(do-[^"]+)"', drawn)
+    lines = {name: "take" if name.startswith("do-account") else "leave" for name in names}
+    plan = page(admin, address, step="look", **lines)
+    assert "can no longer sign in, and tokens no longer work" in plan
+    assert "Uses of the last" not in plan
 
 
 def test_who_cannot_sign_in_any_more_uses_nothing(ana: Node) -> None:

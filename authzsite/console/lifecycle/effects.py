@@ -230,7 +230,12 @@ _SAID: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
     "seat": (gettext_lazy("is no longer asked in %(many)s"), gettext_lazy("is asked in %(many)s instead")),
     "token": (gettext_lazy("has %(many)s that no longer work"), ""),
     "member": (gettext_lazy("is no longer admitted to %(many)s"), gettext_lazy("is admitted to %(many)s")),
-    "account": (gettext_lazy("can no longer sign in, and tokens no longer work"), ""),
+    "account": (
+        gettext_lazy(
+            "can no longer sign in, and tokens no longer work; the other lines end the access to data"
+        ),
+        "",
+    ),
 }
 """What becomes of the person who leaves, and of the one who takes it over."""
 
