@@ -1,7 +1,8 @@
-"""A role as it was at a moment: what it gave on which objects, and who held it."""
+"""A role as it was at a moment, beside now or another moment: what it gave on which objects, who held it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from accounts.models import Principal
 from authzsite.console.as_of.objects import a_month_ago, moment_of
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Chip, Crumbs, Face, Note, Who
+from authzsite.console.kit.display.parts import Chip, Crumbs, Face, Note, StrOrPromise, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -36,11 +37,17 @@ HELD = {
     "lose": gettext_lazy("No longer holds it"),
     "gain": gettext_lazy("Holds it since"),
 }
+HELD_BETWEEN = {
+    "": gettext_lazy("At both times"),
+    "lose": gettext_lazy("At the first time alone"),
+    "gain": gettext_lazy("At the second time alone"),
+}
+"""The same where both times are past."""
 
 
 @dataclass(frozen=True)
 class RoleContents:
-    """One object: what was allowed on it then and what denied, beside what is given now.
+    """One object: what was allowed on it then and what denied, beside what is given at the other time.
 
     `kind` says how the two differ, empty where they do not.
     """
@@ -55,7 +62,7 @@ class RoleContents:
 
 @dataclass(frozen=True)
 class HolderThen:
-    """Somebody who held it then or holds it now, and how the two differ; empty where they do not."""
+    """Somebody who held it at one time or the other, and how the two differ; empty where they do not."""
 
     who: Who
     kind: str
@@ -65,10 +72,10 @@ class HolderThen:
 @reads
 @login_required
 def role_as_of(request: Request, id: int) -> HttpResponse:
-    """The role's past beside now; it opens on a month ago, where the live history reaches back so far."""
+    """The role's past beside now or `to`; it opens on a month ago, if that is live history."""
     seen = visit_role(request, id, past=True)
-    at = request.GET.get("at", "").strip()[:40]
-    then = moment_of(at) if at else None
+    at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
+    then, other = moment_of(at) if at else None, moment_of(to) if to else revisions.latest()
     if not at and (first := a_month_ago([seen.node.realm_id])):
         at, then = first
     name = seen.node.name
@@ -79,27 +86,32 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
         "heading": _("The past of %(name)s") % {"name": name},
         "kind": _("Role"),
         "at": at,
+        "to": to,
         "zone": words.zone(),
         "problem": WRONG if at and then is None else "",
+        "problem_of_other": WRONG if other is None else "",
     }
-    if then is not None:
-        live_history.must_be_live(seen.node.realm_id, then.revision)
+    if then is not None and other is not None:
+        live_history.must_be_live(seen.node.realm_id, min(then.revision, other.revision))
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
         context |= {
-            "past": _moment_note(then, reverse("console:role", args=[id])),
-            "gave": _gave_beside(seen, then),
-            "held": _held_beside(seen, then),
+            "past": _moment_note(then, other if to else None, reverse("console:role", args=[id])),
+            "gave": _gave_beside(seen, then, other),
+            "held": _held_beside(seen, then, other, HELD_BETWEEN if to else HELD),
+            "other": words.moment(other.moment) if to else _("Now"),
         }
         context |= {"gave_csv": sheet, "held_csv": f"{sheet}&show=held"}
     return page(request, "console/roles/as_of.html", context, section="roles", realm=seen.node.realm)
 
 
-def _moment_note(then: Past, now_url: str) -> Note:
-    text = _("%(moment)s, revision %(revision)s") % {
-        "moment": words.moment(then.moment),
-        "revision": words.number(then.revision),
-    }
+def _moment_note(then: Past, other: Past | None, now_url: str) -> Note:
+    text = "; ".join(
+        _("%(moment)s, revision %(revision)s")
+        % {"moment": words.moment(past.moment), "revision": words.number(past.revision)}
+        for past in (then, other)
+        if past is not None
+    )
     return Note("warn", _("This is the past"), text, now_url, _("See it as it is now"))
 
 
@@ -121,11 +133,9 @@ def _may_know(seen: VisibleRole, sight: Sight, node: Node) -> bool:
     return sight.sees(node) or bool(ask.may_see(place.slice, node, now=place.now))
 
 
-def _gave_beside(seen: VisibleRole, then: Past) -> list[RoleContents]:
-    """What it gave then and gives now, by object."""
-    before, now = (
-        {node.id: (node, rows) for node, rows in gave_then(seen, past)} for past in (then, revisions.latest())
-    )
+def _gave_beside(seen: VisibleRole, then: Past, other: Past) -> list[RoleContents]:
+    """What it gave at the one time and at the other, by object."""
+    before, now = ({node.id: (node, rows) for node, rows in gave_then(seen, past)} for past in (then, other))
     nodes = {key: node for key, (node, _rows) in {**now, **before}.items()}
     places = sorted(nodes.values(), key=lambda node: (node.names, node.type))
     return [
@@ -156,15 +166,15 @@ def _difference(before: object, now: object) -> str:
     return "gain" if before is None else "lose" if now is None else "change"
 
 
-def _held_beside(seen: VisibleRole, then: Past) -> list[HolderThen]:
-    """Who held it then and who holds it now, by name."""
-    before, now = (
-        {row.holder_id: row.holder for row in held_then(seen, past)} for past in (then, revisions.latest())
-    )
+def _held_beside(
+    seen: VisibleRole, then: Past, other: Past, texts: Mapping[str, StrOrPromise]
+) -> list[HolderThen]:
+    """Who held it at the one time and who at the other, by name."""
+    before, now = ({row.holder_id: row.holder for row in held_then(seen, past)} for past in (then, other))
     everybody = sorted({**before, **now}.values(), key=lambda holder: (holder.label.casefold(), holder.pk))
     kinds = [_difference(before.get(holder.pk), now.get(holder.pk)) for holder in everybody]
     return [
-        HolderThen(_holder(holder), kind, str(HELD[kind]))
+        HolderThen(_holder(holder), kind, str(texts[kind]))
         for holder, kind in zip(everybody, kinds, strict=True)
     ]
 

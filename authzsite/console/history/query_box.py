@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
@@ -23,7 +24,7 @@ from authzsite.console.history.kinds import KINDS
 from authzsite.console.history.question import Question
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.parts import StrOrPromise
+from authzsite.console.kit.display.parts import Action, Empty, StrOrPromise
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.kit.methods import reads
@@ -139,6 +140,23 @@ def chips(asked: Question) -> list[FilterChip]:
         for name, (label, value) in values.items()
         if value
     ]
+
+
+def with_meanings(request: Request, question: Question, empty: Empty) -> Empty:
+    """Where words found nothing: what else they may mean, as filters to choose.
+
+    Words are sought in reasons and in names of objects; who types the name of a person means the person.
+    """
+    labels = {"by": _("Done by"), "person": _("About whom"), "on": _("On"), "action": _("What")}
+    offered = islice(_options(Sought(circle_of(request), question.text), ""), SUGGESTED) if question.text else ()
+    meant = tuple(
+        Action(f"{labels[str(option['filter'])]}: {option['name']}", question.url(q=option["code"]), "")
+        for option in offered
+    )
+    if not meant:
+        return empty
+    text = _("Words are searched in reasons and names of objects. Did you mean one of these?")
+    return replace(empty, text=text, actions=(*meant, *empty.actions))
 
 
 @reads

@@ -132,6 +132,8 @@ def history_list(request: Request) -> HttpResponse:
     root = None if node else realm_in(request, realms)
     context = shown(request, asker, realms, node or root, root.name if root else "", given)
     question = context["question"]
+    if not context["rows"] and not question.problems:
+        context["empty"] = query_box.with_meanings(request, question, context["empty"])
     return page(
         request,
         "console/history/history.html",

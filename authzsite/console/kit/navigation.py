@@ -142,8 +142,9 @@ class Doors:
         return replace(place, name=gettext(place.name), rooms=rooms, waiting=waiting)
 
     def tabs(self, room: str) -> Tabs | None:
-        """The rooms of the place that a page is one of; None where there is no other."""
-        place = next((self._of(item) for item in EVERY if room in dict(item.rooms)), None)
+        """The rooms of the place that a page is one of, and itself; None where there is no other."""
+        doors = replace(self, rooms=self.rooms | {room})
+        place = next((doors._of(item) for item in EVERY if room in dict(item.rooms)), None)
         if place is None or len(place.rooms) < 2:
             return None
         made = (Tab(label, reverse(f"console:{code}"), code == room) for code, label in place.rooms)

@@ -251,6 +251,24 @@ def test_the_past_of_a_role_stands_beside_now_and_opens_a_while_ago(
     assert "sign change" not in opened
 
 
+def test_the_past_of_a_role_stands_beside_another_moment(shop: Node, signed_in: SignedIn) -> None:
+    role, marek, schema = the("role", "sales_read"), signed_in("marek"), the("schema", "shop.sales")
+    analysts, write = people.ensure("group", "analysts"), roles.Privilege("MODIFY_TABLE", "allow")
+    first = revisions.latest().revision
+    roles.unassign(role, analysts, by=BY, authority=AUTHORITY)
+    roles.add_privileges(role, schema, [write], by=BY, authority=AUTHORITY)
+    second = revisions.latest().revision
+    roles.assign(role, analysts, by=BY, authority=AUTHORITY)
+    roles.remove_privileges(role, schema, [write], by=BY, authority=AUTHORITY)
+    page = f"/roles/{role.id}/then?at={first}"
+    between = marek.get(f"{page}&to={second}").content.decode()
+    assert "At the first time alone" in between and "sign change" in between
+    beside_now = marek.get(page).content.decode()
+    assert "Then and now" in beside_now and "sign change" not in beside_now
+    wrong = marek.get(f"{page}&to=tomorrow").content.decode()
+    assert "an existing revision" in wrong and "What it gave" not in wrong
+
+
 # every law
 
 

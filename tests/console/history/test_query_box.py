@@ -22,6 +22,18 @@ from tests.factories import a_person, acting, the
 Enter = Callable[[str], Client]
 
 
+def test_words_that_find_nothing_are_offered_as_the_people_of_that_name(shop: Node, signed_in: Enter) -> None:
+    wish = GrantRequest(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",))
+    grants.add(wish, by=acting("olivia"))
+    olivia = signed_in("olivia")
+    page = html.unescape(olivia.get("/history?q=Ana").content.decode())
+    assert "Did you mean one of these?" in page
+    [address] = re.findall(r'href="(\?[^"]*)"[^>]*>\s*About whom: ana<', page, re.I)
+    about = olivia.get(f"/history{address}", follow=True).content.decode()
+    assert "granted Read on" in about
+    assert "Did you mean" not in olivia.get("/history?q=zzz").content.decode()
+
+
 @pytest.mark.parametrize(
     ("text", "values", "words"),
     [
