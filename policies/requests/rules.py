@@ -11,11 +11,11 @@ from django.db.models import Model
 from django.utils.translation import gettext
 
 from catalog.models import Securable
-from catalog.nodes import Node
+from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.events import event
-from policies.models import RequestRule
+from policies.models import Grant, RequestRule
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import durations
@@ -106,11 +106,30 @@ def _along(places: Sequence[Node], rows: Mapping[int, RequestRule], rules: Rules
     return rules
 
 
-def rules_of_grants(nodes: Sequence[Node]) -> Rules:
+def rules_of_grants(places: Sequence[Node]) -> Rules:
     """What a grant on all of these is asked: a reason where somebody set how long one must be.  One query."""
-    ways = [[*node.above(), node] for node in nodes]
+    if not places:
+        return Rules(min_reason=0)
+    ways = [[*place.above(), place] for place in places]
     rows = RequestRule.objects.in_bulk({place.id for way in ways for place in way})
     return strictest([_along(way, rows, Rules(min_reason=0)) for way in ways])
+
+
+def rules_of_roles(roles: Sequence[Node]) -> Rules:
+    """What giving these roles is asked: what a grant on all that they allow would be.  Three queries at most.
+
+    Of a role that allows something by names, or nothing yet, it is what the realm asks.
+    """
+    realms = {role.realm_id for role in roles}
+    if not RequestRule.objects.filter(min_reason__gt=0, securable__realm__in=realms).exists():
+        return Rules(min_reason=0)
+    allowed = Grant.objects.open().filter(role__in=[role.id for role in roles], effect="allow")
+    places = dict[int, set[int | None]]()
+    for role, place in allowed.values_list("role", "securable").distinct():
+        places.setdefault(role or 0, set()).add(place)
+    named = nodes({place for some in places.values() for place in some if place is not None})
+    of_realm = [role for role in roles if None in places.get(role.id, {None})]
+    return rules_of_grants([*named.values(), *of_realm])
 
 
 NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days", "plan_approval")

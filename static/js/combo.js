@@ -84,10 +84,11 @@ function makeCombo(field) {
     if (!adds) {
       field.value = option.dataset.value;
       field.dispatchEvent(new Event("change", { bubbles: true }));
-      return;
+      if (!("looks" in field.dataset)) return; // what may be chosen next depends on it
     }
     const button = document.createElement("button");
-    Object.assign(button, { type: "submit", name: adds, value: option.dataset.value, hidden: true });
+    const [name, value] = adds ? [adds, option.dataset.value] : ["step", "look"];
+    Object.assign(button, { type: "submit", name, value, hidden: true });
     button.dataset.again = "";
     field.form.append(button);
     button.click();

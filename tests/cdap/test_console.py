@@ -391,7 +391,7 @@ def test_pages_ask_as_often_for_many_as_for_one(
     ]
     admin.get(pages[0])  # the first page of a session notes the session
     for page in (*pages, at(world, "grant", text="dataset:ns1.b*", who="group:staff")):
-        with django_assert_max_num_queries(31):
+        with django_assert_max_num_queries(33):
             assert admin.get(page).status_code == 200
 
 

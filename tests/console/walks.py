@@ -82,6 +82,15 @@ WALKS = (
         holds_returns,
     ),
     Walk(
+        "Roles: make one in one form",
+        "marek",
+        "/roles",
+        "link Create a role > textbox Name: returns > textbox Grants access on: orders ⏎ > "
+        "see Read the table > textbox Held by: ana ⏎ > see may read orders > button Create the role > "
+        "see returns",
+        lambda: holds_returns() and can_read("ana"),
+    ),
+    Walk(
         "Owners: hand one object over",
         "marek",
         "/owners?type=table",

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.forms import (
     REASON_HELP,
     ChoicesField,
-    ConsoleForm,
     PrincipalField,
     ReasonField,
 )
@@ -26,7 +25,6 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects import Privilege
 from policies.decisions.lookups.visible_objects import givable
-from policies.errors import Invalid
 from policies.requests.rules import Rules, rules_of_grants
 from policies.services.grants import GrantRequest
 from policies.services.roles import catalog_kind
@@ -86,13 +84,7 @@ def _meaning(privilege: Privilege, node: Node, name: str) -> str:
     return _(privilege.description)
 
 
-REASON_REQUIRED = gettext_lazy(
-    "Required here: at least %(least)s characters. Name the purpose or a ticket; kept in the history "
-    "permanently."
-)
-
-
-class RecipientForm(ConsoleForm):
+class RecipientForm(GivingForm):
     """To whom something on an object is to be given: people and groups of its realm."""
 
     who = PrincipalField(
@@ -124,26 +116,13 @@ class GrantForm(RecipientForm):
         first, *others = [privileges_for(node) for node in kinds.values()]
         privileges = [privilege for privilege in first if all(privilege in other for other in others)]
         self.fields["may"].offer_on(self.node, privileges, called=called)
-        if self.rules.min_reason:
-            least = {"least": words.number(self.rules.min_reason)}
-            self.fields["reason"].help_text = REASON_REQUIRED % least
+        self.ask_for_reason()
         if "nonce" not in self.data and not self.fields["may"].to_python(self.data.getlist("may")):
             self.data = self.data.copy()
             self.data.setlist("may", self.fields["may"].initial)
 
-    @cached_property
-    def rules(self) -> Rules:
-        """What the owners ask of a reason here, on whichever object they ask most."""
+    def rules_of_gift(self) -> Rules:
         return rules_of_grants([place.node for place in self.places])
-
-    def clean_reason(self) -> str:
-        reason: str = self.cleaned_data["reason"]
-        if self.rules.min_reason:
-            try:
-                self.rules.check_reason(reason)
-            except Invalid as exc:
-                raise ValidationError(str(exc)) from exc
-        return reason
 
     @property
     def privileges(self) -> list[str]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from accounts.text import holdable
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.cdap.context import InstanceContext, desk_at
 from authzsite.console.cdap.effects import PatternEffects
 from authzsite.console.kit.auth import login_required
@@ -24,7 +25,6 @@ from authzsite.console.kit.forms import (
     PLAIN,
     REASON_HELP,
     ChoicesField,
-    ConsoleForm,
     PrincipalField,
     ReasonField,
     TextField,
@@ -43,7 +43,9 @@ from policies.errors import PolicyError
 from policies.events import GRANT_ADDED
 from policies.previews import patterns as previews_patterns
 from policies.record.change import change
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services import patterns, realm_of
+from policies.services.entities import found
 from policies.simulation.changes import AddToRole, Change, GrantAccess, Target
 
 ROLES = 200
@@ -51,7 +53,7 @@ NO_NAME = gettext_lazy("Enter a name, and the preview shows what it matches, who
 NO_HOLDER = gettext_lazy("Enter a person, a group or a role, and the preview shows who gains.")
 
 
-class RecipientForm(ConsoleForm):
+class RecipientForm(GivingForm):
     """To whom something in a CDAP is to be given."""
 
     who = PrincipalField(
@@ -112,6 +114,15 @@ class PatternGrantForm(RecipientForm):
             (code, label, _(about[code].description)) for code, label in desk.actions.items()
         )
         self.fields["may"].initial = list(desk.actions)[:1]
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        """Of the entity of that name; of the realm where the name is none yet, or matches several."""
+        try:
+            named = patterns.named(self.desk.root, self.data.get("text", "").strip())
+        except PolicyError:
+            return rules_of_grants([self.desk.root])
+        return rules_of_grants([found(self.desk.root, named) or self.desk.root])
 
     @cached_property
     def role_choices(self) -> list[tuple[str, str]]:

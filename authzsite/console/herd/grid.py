@@ -17,14 +17,16 @@ from django.utils.translation import gettext
 from accounts.models import Principal
 from accounts.people import BadName, checked_name
 from accounts.text import holdable
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.herd.context import HerdContext
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Who
-from authzsite.console.kit.forms import AT_ONCE, REASON_HELP, ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.forms import AT_ONCE, REASON_HELP, ReasonField, TextField
 from authzsite.console.kit.http import number_in
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
 from policies.decisions.lookups.entries import bearers, holders_on
 from policies.models import Grant
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services.entries import Turn
 
 SHOWN = 40
@@ -256,8 +258,10 @@ class Grid:
         return self.no_holder
 
 
-class GridForm(ConsoleForm):
+class GridForm(GivingForm):
     """The grid as a form: the entries that are wanted, somebody new, and why."""
+
+    takes_too = True
 
     add = TextField(required=False)
     reason = ReasonField(help_text=REASON_HELP)
@@ -267,6 +271,14 @@ class GridForm(ConsoleForm):
     ) -> None:
         super().__init__(data, **kwargs)
         self.grid = Grid(desk, place_in_list, self.data)
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_grants([self.grid.desk.node])
+
+    @property
+    def gives(self) -> bool:
+        return any(turn.gives for turn in self.grid.turns)
 
     def clean(self) -> dict[str, Any]:
         if self.grid.problem:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts import people
 from accounts.models import Principal
 from accounts.people import BadName
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.catalog.views import child_of
 from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners
 from authzsite.console.herd.herd_change import HerdChangeView
@@ -22,7 +23,7 @@ from authzsite.console.herd.views import COUNTED, crumbs
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Reason, Who
-from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.forms import ConfirmForm, ReasonField, TextField
 from authzsite.console.kit.http import number_in
 from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.refusal import refused
@@ -34,6 +35,7 @@ from policies.authority import Actor
 from policies.decisions.lookups.entries import bearers
 from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
 from policies.models import Assignment
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.simulation.changes import UnassignRole
@@ -55,22 +57,31 @@ class Holder:
 
 @dataclass(frozen=True)
 class Role:
-    """One role on the page; `typed` is the field of a form that is filled in for it."""
+    """One role on the page; `typed` and `why` are the fields of a form that is filled in for it."""
 
     name: str
     label: str
     text: str
     rows: Sequence[Holder]
     typed: Any = None
+    why: Any = None
     main: bool = False
 
 
-class AssignForm(ConsoleForm):
+class AssignForm(GivingForm):
     """Who is to hold a role, and why; `next` is the namespace whose steps led here."""
 
     who = TextField(error_messages={"required": gettext_lazy("Enter a user id.")})
     reason = ReasonField()
     next = TextField(required=False)
+
+    def __init__(self, data: Any = None, *, herd: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.herd = herd
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_grants([self.herd])
 
 
 class RolesView(HerdChangeView):
@@ -88,6 +99,9 @@ class RolesView(HerdChangeView):
         if self.asked_role not in self.desk.roles:
             raise Http404
         return None
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"herd": self.desk.herd}
 
     @property
     def asked_role(self) -> str:
@@ -129,6 +143,7 @@ class RolesView(HerdChangeView):
             "crumbs": crumbs(self.desk, here=False),
             "roles": [self._role(form, name) for name in (DATA_OWNER, OPS)],
             "may_assign": self.desk.administers,
+            "reason_help": form["reason"].help_text,
             "next": self.data.get("next", "")[:18],
             "csv": reverse("console:herd_roles_csv", args=[self.desk.herd.id]),
             "locked": _locked(self.desk),
@@ -136,8 +151,9 @@ class RolesView(HerdChangeView):
 
     def _role(self, form: AssignForm, name: str) -> Role:
         rows = list(_holders(self.desk, name)) if name in self.desk.roles else []
-        typed = form["who"] if name == self.asked_role else None
-        return Role(name, _(PERMISSIONS[name].label), str(TEXTS[name]), rows, typed, name == DATA_OWNER)
+        typed, why = (form["who"], form["reason"]) if name == self.asked_role else (None, None)
+        label, text = _(PERMISSIONS[name].label), str(TEXTS[name])
+        return Role(name, label, text, rows, typed, why, name == DATA_OWNER)
 
 
 def _holder(typed: str) -> Principal:

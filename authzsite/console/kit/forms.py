@@ -335,6 +335,12 @@ class BoundPrincipals(BoundField):
         ]
 
     @property
+    def picking(self) -> bool:
+        """Whether somebody is just choosing, so that the field keeps the focus."""
+        typed: TypedPrincipals = self.data
+        return bool(typed.find or typed.add or typed.drop)
+
+    @property
     def nobody(self) -> str:
         return str(self.field.nobody) if self.choice.find and not self.choice.matches else ""
 

@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
-from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.forms import REASON_HELP, PrincipalField, ReasonField
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.lifecycle.effects import LifecycleEffects, gives, what
@@ -28,6 +29,7 @@ from policies.decisions.lookups.visible_objects import realms_of
 from policies.lifecycle.actions import COPY, LifecycleAction, Outcome, copy_all
 from policies.lifecycle.entitlements import COPIED, SITE, Entitlement, Holdings, askable
 from policies.models import Grant
+from policies.requests.rules import Rules, rules_of_grants, rules_of_roles, strictest
 
 SHOWN = 60
 FAR = ("write", "manage")
@@ -189,7 +191,7 @@ def _key(entitlement: Entitlement) -> tuple[object, ...]:
     return (entitlement.kind, entitlement.code)
 
 
-class JoinerForm(ConsoleForm):
+class JoinerForm(GivingForm):
     """As whom, which of it, and why.  An address says `as`, a form `who`."""
 
     who = PrincipalField(
@@ -210,6 +212,13 @@ class JoinerForm(ConsoleForm):
         self.fields["who"].search = lambda text: circle.people(text).exclude(pk=person.pk).filter(colleagues)
         picks = frozenset(self.data.getlist("pick")) if self.data.get("step") else None
         self.comparison = Comparison(circle, person, next(iter(self["who"].chosen), None), picks)
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        picked = [item for item in self.comparison.picked if item.node is not None]
+        given = [item.node for item in picked if item.kind in ("give", "text") and item.node]
+        roles = [item.node for item in picked if item.kind == "role" and item.node]
+        return strictest([rules_of_grants(given), rules_of_roles(roles)])
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("who") == []:

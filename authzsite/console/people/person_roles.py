@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import (
     REASON_HELP,
     ChoicesField,
-    ConsoleForm,
     ReasonField,
 )
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
@@ -40,6 +40,7 @@ from policies.models import Assignment, RealmMember
 from policies.previews.roles import of_roles_given
 from policies.record import access_log
 from policies.record.change import change
+from policies.requests.rules import Rules, rules_of_roles
 from policies.services import realm_of, roles
 from policies.services.authorities import may
 from policies.simulation.changes import AssignRole, Change
@@ -70,7 +71,7 @@ class Offer:
         return set(rows.values_list("role", flat=True))
 
 
-class RolesForm(ConsoleForm):
+class RolesForm(GivingForm):
     """Which roles somebody is to hold, until when and why."""
 
     role = ChoicesField(
@@ -93,6 +94,11 @@ class RolesForm(ConsoleForm):
             )
             for code, role in self.offered.items()
         )
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        ticked = self.data.getlist("role")
+        return rules_of_roles([role for code, role in self.offered.items() if code in ticked])
 
     @property
     def roles(self) -> list[Node]:

@@ -32,6 +32,7 @@ from catalog.nodes import Node, any_of, nodes, on_or_below
 from policies.authority import Actor
 from policies.decisions import ask
 from policies.previews.roles import RoleChange
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services.role_privileges import Turn, set_on_all, turns
 from policies.services.roles import Privilege
 
@@ -143,6 +144,14 @@ class BulkStatesForm(StatesForm):
                 required=False,
             )
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_grants(self.nodes)
+
+    @property
+    def gives(self) -> bool:
+        return "allow" in self.wanted.values()
 
     @property
     def wanted(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -17,7 +18,6 @@ from authzsite.console.kit.forms import (
     MANY,
     REASON_HELP,
     ConfirmForm,
-    ConsoleForm,
     PrincipalField,
     ReasonField,
 )
@@ -31,10 +31,12 @@ from authzsite.console.kit.replay import Proposal
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.roles.role import VisibleRole, visit_role
 from authzsite.console.separation import warnings as separation_notes
+from catalog.nodes import Node
 from policies.authority import Actor
 from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.previews.roles import RoleChange, of_role_change
+from policies.requests.rules import Rules, rules_of_roles
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.simulation.changes import AssignRole, DeleteRole, UnassignRole
@@ -63,12 +65,20 @@ class RoleChangeView(ObjectChangeView):
         return reverse("console:role", args=[self.role.node.id])
 
 
-class AssignForm(ConsoleForm):
+class AssignForm(GivingForm):
     """Who is to hold a role, until when and why; what it lets them do is the role's own."""
 
     who = PrincipalField()
     window = WindowField()
     reason = ReasonField(help_text=REASON_HELP)
+
+    def __init__(self, data: Any = None, *, role: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.role = role
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_roles([self.role])
 
 
 class AssignView(RoleChangeView):
@@ -78,7 +88,7 @@ class AssignView(RoleChangeView):
     looks_first = True
 
     def make_form(self, data: Any) -> AssignForm:
-        form = AssignForm(data)
+        form = AssignForm(data, role=self.role.node)
         self.offer_members(form.fields["who"])
         return form
 

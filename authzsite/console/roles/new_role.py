@@ -15,9 +15,10 @@ from django.utils.translation import gettext, gettext_lazy
 from accounts.models import Principal
 from authzsite.console.access.effects import Shown
 from authzsite.console.access.grant_form import privileges_for, usual_privileges
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.forms import ChoicesField, ConsoleForm, PrincipalField, ReasonField, TextField
+from authzsite.console.kit.forms import ChoicesField, PrincipalField, ReasonField, TextField
 from authzsite.console.kit.http import number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, giveable
 from authzsite.console.kit.object_change import ObjectChangeView
@@ -28,6 +29,7 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.events import GRANT_ADDED, ROLE_ASSIGNED, ROLE_CREATED
 from policies.previews import grants as previews
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT, GrantRequest
@@ -39,7 +41,7 @@ DESCRIPTION = "description"
 """The property of a role that says what it is for."""
 
 
-class NewRoleForm(ConsoleForm):
+class NewRoleForm(GivingForm):
     """A name and why; in a metalake also what it is for, what it gives on one object, and who holds it."""
 
     name = TextField(
@@ -72,10 +74,14 @@ class NewRoleForm(ConsoleForm):
                 del self.fields[name]
             return
         names = f"{reverse('console:names')}?of=objects"
-        self.fields["on"].widget.attrs |= {"data-combo": names, "spellcheck": "false"}
+        self.fields["on"].widget.attrs |= {"data-combo": names, "data-looks": "", "spellcheck": "false"}
+        first = "on" if self.asked_on and not self.rights_seen else "" if self.data.get("name") else "name"
+        if first:
+            self.fields[first].widget.attrs["autofocus"] = ""
         if self.node is None:
             del self.fields["rights"]
             return
+        self.ask_for_reason()
         fitting = privileges_for(self.node)
         self.fields["rights"].offer(
             (right.code, terms.right(right.code, self.node.type, self.node.kind), gettext(right.description))
@@ -85,6 +91,9 @@ class NewRoleForm(ConsoleForm):
             self.data = self.data.copy()
             self.data.setlist("rights", usual_privileges(self.node, fitting))
 
+    def rules_of_gift(self) -> Rules:
+        return rules_of_grants([self.node] if self.node else [])
+
     @property
     def asked_on(self) -> str:
         return str(self.data.get("on", "")).strip()[:500]
@@ -92,10 +101,14 @@ class NewRoleForm(ConsoleForm):
     @cached_property
     def node(self) -> Node | None:
         """The object of that name, if it is in this realm and theirs to give."""
-        text, last = self.asked_on.casefold(), self.asked_on.rpartition(".")[2]
+        text, last = self.asked_on.casefold(), self.asked_on.rpartition("/")[2].rpartition(".")[2]
         offered = giveable(self.circle, last) if last else ()
         matches = [node for node in offered if node.realm_id == self.root.realm_id]
-        exact = [node for node in matches if text in (node.ref.full_name.casefold(), node.name.casefold())]
+        exact = [
+            node
+            for node in matches
+            if text in (node.ref.id.casefold(), node.ref.full_name.casefold(), node.name.casefold())
+        ]
         meant = exact or (matches if last == self.asked_on else [])
         return meant[0] if len(meant) == 1 else None
 
@@ -229,7 +242,8 @@ class NewRoleView(ObjectChangeView):
         """The address names the realm, also when the form is looked at and when names are asked for."""
         asked = {"in": self.object.node.id, "choices": "who"}
         picker = f"{self.request.path}?{urlencode(asked)}"
-        return {**super().page_context(form), "here": self.request.get_full_path(), "picker_url": picker}
+        here = self.request.get_full_path()
+        return {**super().page_context(form), "here": here, "picker_url": picker, "quiet": True}
 
     def heading(self, form: NewRoleForm) -> str:
         return gettext("Create a role in %(name)s") % {"name": self.object.node.name}

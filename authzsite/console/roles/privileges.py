@@ -15,13 +15,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.grant_form import privileges_for
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Crumbs, Face, Note, Who
-from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, ReasonField, SegmentsField
+from authzsite.console.kit.forms import REASON_HELP, ReasonField, SegmentsField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of, giveable
 from authzsite.console.kit.methods import reads
@@ -39,6 +40,7 @@ from policies.errors import Conflict
 from policies.events import GRANT_ADDED
 from policies.models import Grant
 from policies.previews.roles import RoleChange, of_role_change
+from policies.requests.rules import Rules, rules_of_grants
 from policies.separation import Separated
 from policies.services import roles
 from policies.services.authorities import authorized
@@ -85,8 +87,10 @@ def role_page(request: Request, template: str, seen: VisibleRole, context: dict[
     return page(request, template, context, section="roles", realm=realm, revision=revision)
 
 
-class StatesForm(ConsoleForm):
+class StatesForm(GivingForm):
     """For each privilege that fits the object, whether the role allows it, denies it or says nothing."""
+
+    takes_too = True
 
     def __init__(self, data: Any = None, *, role: Node, node: Node, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
@@ -98,6 +102,14 @@ class StatesForm(ConsoleForm):
                 label, _(privilege.description), self.now.get(privilege.code, "")
             )
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_grants([self.node])
+
+    @property
+    def gives(self) -> bool:
+        return "allow" in self._differing().values()
 
     def states(self) -> list[forms.BoundField]:
         """The privileges, without the reason."""

@@ -97,6 +97,28 @@ def test_a_role_is_made_filled_given_taken_and_deleted(shop: Node, signed_in: En
     assert not Grant.objects.open().filter(role=role.id).exists()
 
 
+@pytest.mark.parametrize(
+    "name", ["demo/shop.sales.orders", "shop.sales.orders", "SHOP.sales.Orders", "orders"]
+)
+def test_a_new_role_gives_on_the_object_by_the_name_that_is_offered_for_it(
+    name: str, shop: Node, signed_in: Enter
+) -> None:
+    typed = {"name": "readers", "on": name, "who": "user:ana", "step": "look"}
+    looked = signed_in("marek").post(f"/roles/new?in={shop.id}", typed).content.decode()
+    assert f'name="rights_of" value="{orders().id}"' in looked
+    assert "may read orders" in looked
+
+
+def test_the_focus_stays_where_a_holder_was_chosen(shop: Node, signed_in: Enter) -> None:
+    marek, address = signed_in("marek"), f"/roles/new?in={shop.id}"
+    focused = re.compile(r'<input id="who"[^>]* autofocus')
+    first = marek.get(address).content.decode()
+    assert re.search(r'name="name"[^>]* autofocus', first) and not focused.search(first)
+    typed = {"name": "readers", "who": "user:mia"}
+    assert focused.search(marek.post(address, {**typed, "add": "user:ana"}).content.decode())
+    assert not focused.search(marek.post(address, {**typed, "step": "look"}).content.decode())
+
+
 def test_a_denial_is_foretold_as_a_loss(shop: Node, signed_in: Enter) -> None:
     marek, role = signed_in("marek"), the("role", "sales_read")
     address = f"/roles/{role.id}/give/{orders().id}"
