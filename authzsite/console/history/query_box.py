@@ -148,10 +148,10 @@ def with_meanings(request: Request, question: Question, empty: Empty) -> Empty:
     Words are sought in reasons and in names of objects; who types the name of a person means the person.
     """
     labels = {"by": _("Done by"), "person": _("About whom"), "on": _("On"), "action": _("What")}
-    offered = islice(_options(Sought(circle_of(request), question.text), ""), SUGGESTED) if question.text else ()
+    words = Sought(circle_of(request), question.text)
     meant = tuple(
         Action(f"{labels[str(option['filter'])]}: {option['name']}", question.url(q=option["code"]), "")
-        for option in offered
+        for option in islice(_options(words, "") if words.text else (), SUGGESTED)
     )
     if not meant:
         return empty
