@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ SEARCHES = ("changes_by_facets", "events_by_facets", "events_by_people", "events
 """Indexes that only searching needs: filled by the million they take longer than all that is measured."""
 
 
-def fill(changes: int) -> None:
+def fill(changes: int, *, days_ago: int = 0) -> None:
     """A record of so many changes, as the writer makes them, in which people join a realm and leave it."""
     import django
 
@@ -47,7 +47,7 @@ def fill(changes: int) -> None:
 
     people = Principal.objects.bulk_create(Principal(kind="user", name=f"p{number}") for number in range(400))
     realm = realms.create("gravitino", "bench", owner=people[0], by=OPERATOR, authority=of_operator(OPERATOR))
-    begun, at = Counter.objects.get(), timezone.now()
+    begun, at = Counter.objects.get(), timezone.now() - timedelta(days=days_ago)
     digest, start = begun.digest, begun.revision
     changes += start
     with bulk.past_the_door([RealmMember]), connection.cursor() as cursor:
@@ -77,7 +77,8 @@ def following(
     for revision in revisions:
         number, begins = (revision + 2) // 2, revision % 2 == 0  # after the owner's own, in revision 1
         kind, who = ("member.added" if begins else "member.removed"), people[number % 400]
-        change = Change(revision=revision, kind=kind, at=at, actor="operator", via="bench", previous=digest)
+        change = Change(revision=revision, kind=kind, realm=realm, at=at, actor="operator", via="bench")
+        change.previous = digest
         fact = RealmMember(realm_id=realm, principal=who, opened=revision, closed=revision + 1, origin="api")
         data = {"fact": f"realmmember:{number}", "by": "operator", "person": who.pseudonym}
         data |= {"state": fact_values(fact)} if begins else {}
@@ -99,10 +100,11 @@ def _plain(value: object) -> object:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-def spent(*command: str) -> tuple[float, float]:
+def spent(*command: str, shown: bool = False) -> tuple[float, float]:
     """Seconds and megabytes of a command that must succeed."""
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL)
+    output = None if shown else subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=output)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} failed")
