@@ -88,6 +88,9 @@ def test_a_grant_is_one_trace_from_its_call_to_the_worker_and_names_nobody(
 ) -> None:
     root = make_members()
     make_governed(source, root)
+    source.run("ALTER SYSTEM SET log_line_prefix = 'called %a: '")
+    source.run("SELECT pg_reload_conf()")
+    source.run(f"ALTER DATABASE {source.database} SET log_statement = 'ddl'")
     marek = people.ensure("user", "marek")
     admit(root, "marek")
     owned(root, "marek")
@@ -104,6 +107,9 @@ def test_a_grant_is_one_trace_from_its_call_to_the_worker_and_names_nobody(
     assert {_attribute(span, "lakewarden.request_id") for span in (request, task)} == {ASKED}
     inserts = [span for span in collector.of_trace("INSERT") if span.parent_span_id == request.span_id]
     assert len(inserts) == len({span.start_time_unix_nano for span in inserts}) > 0
+    log = source.server.home / "log"
+    until(lambda: f"called lakewarden {ASKED}: LOG:  statement: GRANT" in log.read_text())
+    source.run("ALTER SYSTEM RESET log_line_prefix")
     assert [name for name in NAMES for body in collector.bodies if name in body] == []
 
 
