@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from io import StringIO
 
+import psycopg
 import pytest
 from django.apps import apps
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.management.base import SystemCheckError
 from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
@@ -18,6 +20,7 @@ from accounts.models import Principal
 from accounts.models.sealing import Sealed
 from accounts.record import Fact
 from authzsite.api import outage
+from authzsite.management.commands import migrate as migrate_command
 
 pytestmark = pytest.mark.django_db
 FACTS = [model for model in apps.get_models() if issubclass(model, Fact)]
@@ -129,4 +132,36 @@ def test_what_an_older_process_cannot_seal_is_an_outage_to_it_and_the_rest_it_wr
             of_an_older_version(statement)
         assert outage.is_outage(refused.value)
     of_an_older_version("UPDATE accounts_principal SET name = name, seal = seal")
+    assert Principal.objects.get(pk=ana.pk).is_sealed
+
+
+def test_a_migration_waits_briefly_for_a_table_and_the_command_tries_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with connection.schema_editor(), connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("1s",)
+    attempts = []
+
+    def held_at_first(*_: object, **__: object) -> None:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise OperationalError from psycopg.errors.LockNotAvailable()
+
+    monkeypatch.setattr(migrate_command.migrate.Command, "handle", held_at_first)
+    monkeypatch.setattr(migrate_command, "PAUSE", 0)
+    assert migrate().count("trying again") == 2
+    monkeypatch.setattr(migrate_command, "ATTEMPTS", 2)
+    attempts.clear()
+    with pytest.raises(CommandError, match="let it end"):
+        migrate()
+
+
+def test_a_migration_that_was_stopped_goes_on_where_it_was() -> None:
+    """Rows that were sealed are not sealed again, and columns that were added are not added again."""
+    migration = import_module("accounts.migrations.0016_seals_of_names").Migration("x", "accounts")
+    ana = people.ensure("user", "ana")
+    state = MigrationLoader(connection).project_state(("accounts", "0015_directory"))
+    with connection.schema_editor(atomic=False) as editor:
+        migration.apply(state, editor)
     assert Principal.objects.get(pk=ana.pk).is_sealed
