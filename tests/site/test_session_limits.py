@@ -18,6 +18,7 @@ from accounts import people, tokens
 from accounts.session_limits import BEGAN
 from accounts.sessions import NOTED
 from authzsite.api import call_limits
+from authzsite.runtime.at_root import at_root
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUR = 3600
@@ -69,6 +70,21 @@ def test_a_session_ends_also_where_a_header_says_that_the_site_has_a_path(browse
     """As `SCRIPT_NAME`, which gunicorn believes of whoever comes from this machine, a proxy too."""
     change(browser, **{BEGAN: time.time() - 13 * HOUR})
     assert browser.get("/profile", SCRIPT_NAME="/health").status_code == 302
+
+
+def test_no_header_cuts_a_path_from_the_address() -> None:
+    """A proxy that forbids /metrics lets /health/metrics pass, which gunicorn would make /metrics of."""
+    asked: list[str] = []
+
+    def site(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        asked.append(environ["PATH_INFO"])
+        return []
+
+    application, begun = at_root(site), list[str]()
+    for path in ("", "/health"):
+        environ = {"SCRIPT_NAME": path, "PATH_INFO": "/metrics"}
+        list(application(environ, lambda status, *_: begun.append(status)))
+    assert (asked, begun) == (["/metrics"], ["400 Bad Request"])
 
 
 def test_signing_in_begins_anew(browser: Client) -> None:
