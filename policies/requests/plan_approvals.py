@@ -73,9 +73,13 @@ def last_change_of_access(realm: int) -> int:
 
 
 def is_needed(root: Node, *, removes: bool) -> bool:
-    """Whether somebody else has to approve a plan here; `removes`: it removes or changes something."""
-    wanted = rules.rules_along([root]).plan_approval
-    return wanted == Needed.ALWAYS or (wanted == Needed.REMOVALS and removes)
+    """Whether somebody else has to approve a plan here; `removes`: it removes or changes something.
+
+    By the rule, or by what the record tells of it: whoever weakens the rule in the database applies nothing
+    alone.
+    """
+    wanted = {rules.rules_along([root]).plan_approval, *rules.told_of(root)}
+    return Needed.ALWAYS in wanted or (Needed.REMOVALS in wanted and removes)
 
 
 def approved(root: Node, plan: str, *, by: Actor, now: datetime) -> AccessRequest | None:

@@ -15,7 +15,7 @@ from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.events import event
-from policies.models import Grant, RequestRule
+from policies.models import Event, Grant, RequestRule
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import durations
@@ -150,6 +150,13 @@ def strictest(several: Sequence[Rules]) -> Rules:
 def own(node: Node) -> RequestRule | None:
     """What is said on this very object."""
     return RequestRule.objects.filter(securable=node.id).first()
+
+
+def told_of(root: Node) -> set[str]:
+    """Which plans need approval by the last word of the record about the rule of a realm.  One query."""
+    last = Event.objects.filter(kind=RULE_SET, object_key=root.id).order_by("-change", "-number").first()
+    told = last.data["rule"].split(", ") if last else []
+    return {value for value in RequestRule.PlanApproval.values if f"plan_approval {value}" in told}
 
 
 def set_rule(

@@ -19,6 +19,7 @@ from policies.requests import decisions, plan_approvals, rules, submission, visi
 from policies.services import roles
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.kept import kept
+from tests.policies.superuser import past_triggers
 from tests.policy_files.world import GATED, WHY, a_gated_world, holders, named, submit, waiting
 from tests.simulation.databases import contents
 
@@ -67,6 +68,19 @@ def test_the_realm_says_which_plans_wait(world: Node, needed: str, text: str, wa
     rules.set_rule(world, by=acting("marek"), plan_approval=needed)
     assert (submit(world, text).waits is not None) == waits
     assert ("bo" in holders()) == (not waits)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "UPDATE policies_requestrule SET plan_approval = 'never' WHERE securable_id = {}",
+        "DELETE FROM policies_requestrule WHERE securable_id = {}",
+    ],
+)
+def test_a_rule_weakened_past_the_console_still_holds(world: Node, deed: str) -> None:
+    past_triggers(deed.format(world.id))
+    assert submit(world).waits is not None
+    assert holders() == {"ana"}
 
 
 def test_a_realm_that_says_nothing_waits_for_nobody(world: Node) -> None:
