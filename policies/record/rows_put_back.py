@@ -1,11 +1,14 @@
-"""Duties, and what the directory said of groups, that somebody put back or altered in the database.
+"""Duties, settings of realms, places of data and what the directory said of groups, that somebody put back or
+altered in the database.
 
-Neither is a fact, so no event names its row when it ends.  A duty is over where the last event about it took
-it, and a row of the directory where the record tells that it was removed.
+None is a fact, so no event names its row when it ends.  A duty is over where the last event about it took it,
+a row of the directory where the record tells that it was removed, and a state of the others where the record
+tells of a later edition.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -15,12 +18,14 @@ from django.db.models import QuerySet
 from accounts import directory
 from accounts.models import DirectoryMember, Principal
 from accounts.people import django_group_name
+from catalog.models import Detail, Realm
 from policies.decisions.seals import duty_seals, opened_again, unsealed
 from policies.decisions.seals.duty_seals import Duty
 from policies.events import ACCOUNT_BOUND, DUTY_GIVEN, DUTY_TAKEN
 from policies.models import Event, GroupDuty, UserDuty
 from policies.record import newest_editions
 
+log = logging.getLogger(__name__)
 CHUNK = 2000
 NOBODY = ""
 """No answer about access follows from such a row, so it closes nobody."""
@@ -39,6 +44,9 @@ def take_seals(*, since: int | None = None) -> int:
     its seal.
     """
     many = _take(DirectoryMember, not_said_by_directory(since), no_seal=b"")
+    many += _take(Realm, _earlier_states(_late(Realm.objects.all(), since)), no_seal=None)
+    if since is not None:  # of all of them the replay tells, each hour
+        many += _take_details(_earlier_states(_late(Detail.objects.defer("comment", "columns"), since)))
     people = UserDuty.objects.select_related("permission", "user__principal")
     groups = GroupDuty.objects.select_related("permission", "group")
     for model, duties in ((UserDuty, people), (GroupDuty, groups)):
@@ -56,6 +64,24 @@ def not_said_by_directory(since: int | None = None) -> list[int]:
         ours = {row.pk for row in said_by_directory(rows)}
         wrong += [row.pk for row in rows if row.pk not in ours]
     return wrong
+
+
+def _earlier_states(rows: QuerySet[Any]) -> list[int]:
+    """The numbers of rows with a good seal of which the record tells a later edition."""
+    earlier: list[int] = []
+    for part in _parts(rows):
+        sealed = [row for row in part if row.is_sealed]
+        newest = {row.pk for row in newest_editions.among(sealed)}
+        earlier += [row.pk for row in sealed if row.pk not in newest]
+    return earlier
+
+
+def _take_details(numbers: Sequence[int]) -> int:
+    """No snapshot of the realm is made, nor its data opened, until an operator answers for them."""
+    if numbers:
+        log.error("what was said before of objects was put back: %s", ", ".join(map(str, numbers[:100])))
+        Detail._base_manager.filter(pk__in=numbers).update(seal=None)
+    return len(numbers)
 
 
 def _late(rows: QuerySet[Any], since: int | None) -> QuerySet[Any]:

@@ -18,9 +18,11 @@ from catalog.queries import root as root_of
 from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.decisions import snapshots
+from policies.decisions.seals import opened_again
 from policies.errors import Conflict, Unsealed
 from policies.events import DETAILS_CONFIRMED
 from policies.models import Event
+from policies.record import rows_put_back
 from policies.services import entities, jobs, object_details, objects
 from policies.services.objects import NewObject
 from tests.cdap.world import Caller, a_cdap, give
@@ -127,6 +129,23 @@ def test_no_snapshot_is_given_where_somebody_moved_data_past_the_console() -> No
     assert is_reported(f"detail {fileset.id}")
     answer = Caller("ana").get("/authz/v1/snapshot?realm=demo")
     assert answer.status_code == 409 and "outside the console" in answer.content.decode()
+
+
+def test_within_a_minute_no_snapshot_is_given_where_data_lies_as_it_did_before() -> None:
+    _, fileset = a_lake()
+    since, put_back = opened_again.first_running(), former(Detail, pk=fileset.id)
+    content = {"storageLocations": {"unknown": "file:/lake/elsewhere"}}
+    object_details.describe(fileset, by=BY, authority=AUTHORITY, what="the settings", content=content)
+    assert rows_put_back.take_seals(since=since) == 0
+    assert places() == {"file:///lake/elsewhere"}
+    put_back()
+    assert places() == {"file:///lake/open"}
+    assert rows_put_back.take_seals(since=since) == 1
+    with pytest.raises(Unsealed):
+        places()
+    assert is_reported(f"detail {fileset.id}")
+    call_command("facts", confirm_detail=fileset.id)
+    assert places() == {"file:///lake/open"} and whole()
 
 
 def test_what_decides_nothing_may_be_written_by_hand() -> None:

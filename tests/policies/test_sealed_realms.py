@@ -13,7 +13,8 @@ from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.decisions import ask, slices
-from policies.decisions.seals import unsealed
+from policies.decisions.seals import opened_again, unsealed
+from policies.record import rows_put_back
 from policies.services import realms
 from tests.cdap.world import BY, a_cdap, give
 from tests.policies.superuser import former, past_triggers
@@ -77,6 +78,21 @@ def test_settings_of_before_are_told_when_they_are_put_back(root: Node) -> None:
     settled = realm_named("cdap")
     assert settled is not None and settled.settings["authentication"] == "on"
     assert not may(root, "eve") and whole()
+
+
+def test_within_a_minute_settings_of_before_close_the_realm(root: Node) -> None:
+    realm, since = Realm.objects.get(pk=root.realm_id), opened_again.first_running()
+    realms.configure(realm, {"authentication": "off"}, **BY)
+    put_back = former(Realm, pk=realm.pk)
+    realms.configure(realm, {"authentication": "on"}, **BY)
+    assert rows_put_back.take_seals(since=since) == 0
+    put_back()
+    assert may(root, "eve")
+    assert rows_put_back.take_seals(since=since) == 1
+    assert not may(root, "eve") and not may(root, "bob")
+    assert [row.model for row in unsealed.standing()] == ["realm"]
+    call_command("facts", set_right=True)
+    assert may(root, "bob") and not may(root, "eve") and whole()
 
 
 def test_the_console_changes_settings_as_before(root: Node) -> None:
