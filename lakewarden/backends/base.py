@@ -40,7 +40,10 @@ class Column:
 
 @dataclass(frozen=True)
 class FoundObject:
-    """An object as the source has it; `id` is the source's own and survives a rename."""
+    """An object as the source has it; `id` is the source's own and survives a rename.
+
+    `part_of` are the paths of objects that show its rows to who may read them, such as a partitioned table.
+    """
 
     kind: ObjectKind
     path: tuple[str, ...]
@@ -49,6 +52,7 @@ class FoundObject:
     comment: str = ""
     columns: tuple[Column, ...] = ()
     detail: Mapping[str, object] = field(default_factory=dict)
+    part_of: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

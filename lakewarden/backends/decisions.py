@@ -3,6 +3,9 @@
 A console role is mirrored by one role in the backend.  A person whose mirrored roles add up to exactly what
 the law gives them is a member of these; others (a DENY, an ownership, a way that is not open) are instead in
 one role that holds their resolved rights, shared by all with equal rights.
+
+Where reading one object shows the rows of another (a partitioned table those of its parts), who is denied one
+does not get the other either: the backend would show them what they are denied.
 """
 
 from __future__ import annotations
@@ -15,12 +18,16 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
-from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
+from lakewarden.backends.base import Backend, Desired, FoundObject, ObjectKind, Right
 from lakewarden.backends.console import Directory, Holder
 from lakewarden.backends.kinds import Kind
-from lakewarden.law import engine
+from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Lineage, Rule, Slice, Window, contains
 
+Path = tuple[str, ...]
+NOTHING: Mapping[Path, Collection[Path]] = {}
+WITHHELD = "is denied to people who therefore do not get the same right on what shows its rows:"
+MOST_NAMED = 5
 PERSON = "person:"
 """How the keys of roles begin that hold one person's rights, where there are no roles in the backend."""
 
@@ -105,8 +112,17 @@ class Decisions(Protocol):
 class Mirror:
     """Works out the desired state of one connected node at one moment, from one read of the facts."""
 
-    def __init__(self, backend: Backend, decisions: Decisions, targets: Iterable[Target]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        decisions: Decisions,
+        targets: Iterable[Target],
+        same_rows: Mapping[Path, Collection[Path]] = NOTHING,
+    ) -> None:
+        """`same_rows` are the objects that hold rows of others, by path: see `same_rows`."""
         self.backend, self.decisions, self.kind = backend, decisions, decisions.kind
+        self.same_rows = same_rows
+        self._withheld: dict[Path, set[Path]] = defaultdict(set)
         self.moment = decisions.now.timestamp()
         self.targets = tuple(target for target in targets if not decisions.is_off(target))
         self._resolved: dict[Hashable, frozenset[Right]] = {}
@@ -174,13 +190,47 @@ class Mirror:
     def _resolve(self, principal: Holder) -> frozenset[Right]:
         signature = self.facts.signature_of(principal.pk)
         if signature not in self._resolved:
-            self._resolved[signature] = frozenset(self._rights(self.facts.slice_of(principal)))
+            slice_ = self.facts.slice_of(principal)
+            self._resolved[signature] = self._without_denied(frozenset(self._rights(slice_)), slice_)
         return self._resolved[signature]
 
     def _rights(self, slice_: Slice) -> Iterable[Right]:
         for target in self.targets:
             for operation, privilege in self.kind.carried.get(target.kind, ()):
                 if engine.decide(slice_, operation, target.levels, now=self.moment):
+                    for right in self.backend.rights_for(privilege, target.kind):
+                        yield Right(target.kind, target.path, right)
+
+    def withheld(self) -> list[str]:
+        """In words, what `desired` left out since it shows rows that somebody is denied."""
+        return [
+            f"{'.'.join(denied)} {WITHHELD} {_some_names(others)}"
+            for denied, others in sorted(self._withheld.items())
+        ]
+
+    def _without_denied(self, rights: frozenset[Right], slice_: Slice) -> frozenset[Right]:
+        if not self.same_rows:
+            return rights
+        denied = frozenset(self._denied(slice_))
+        taken = set()
+        for right in rights:
+            for other in self.same_rows.get(right.path, ()):
+                if Right(right.kind, other, right.right) in denied:
+                    taken.add(right)
+                    self._withheld[other].add(right.path)
+        return rights - taken
+
+    def _denied(self, slice_: Slice) -> Iterable[Right]:
+        """The rights on objects that share rows with others that somebody is denied, whatever gives them."""
+        law, slice_ = dialects.get(slice_.dialect), engine.at(slice_, self.moment)
+        for target in self.targets:
+            if target.path not in self.same_rows:
+                continue
+            reach = engine.reach(slice_, law, target.levels)
+            for operation, privilege in self.kind.carried.get(target.kind, ()):
+                bit = law.privileges[privilege].bit
+                decision = engine.decide(slice_, operation, target.levels, now=self.moment)
+                if decision.reason == engine.DENIED or (not decision and reach and reach[1] & bit):
                     for right in self.backend.rights_for(privilege, target.kind):
                         yield Right(target.kind, target.path, right)
 
@@ -193,6 +243,31 @@ class Mirror:
     def facts(self) -> Facts:
         """Everything about them, in one read."""
         return self.decisions.facts_of(self.principals)
+
+
+def same_rows(objects: Iterable[FoundObject]) -> dict[Path, frozenset[Path]]:
+    """Which objects show rows of which others, by what they are parts of; each way, however deep."""
+    wholes: dict[Path, set[Path]] = defaultdict(set)
+    for found in objects:
+        wholes[found.path] |= set(found.part_of)
+    shared: dict[Path, set[Path]] = defaultdict(set)
+    for path in wholes:
+        above, waiting = set[Path](), list(wholes[path])
+        while waiting:
+            whole = waiting.pop()
+            if whole not in above:
+                above.add(whole)
+                waiting += wholes.get(whole, ())
+        for whole in above - {path}:
+            shared[path].add(whole)
+            shared[whole].add(path)
+    return {path: frozenset(others) for path, others in shared.items()}
+
+
+def _some_names(paths: Collection[Path]) -> str:
+    names = ", ".join(".".join(path) for path in sorted(paths)[:MOST_NAMED])
+    more = len(paths) - MOST_NAMED
+    return f"{names} and {more} more" if more > 0 else names
 
 
 def role_label(name: str) -> str:

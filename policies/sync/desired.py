@@ -10,9 +10,9 @@ from accounts.models import Principal
 from catalog.models import Detail, Realm
 from catalog.nodes import Node
 from catalog.queries import all_below
-from lakewarden.backends.base import Backend
+from lakewarden.backends.base import Backend, Observation
 from lakewarden.backends.console import PEOPLE, Holder
-from lakewarden.backends.decisions import Mirror, Target
+from lakewarden.backends.decisions import Mirror, Target, same_rows
 from lakewarden.backends.kinds import Kind
 from lakewarden.law.facts import Level
 from policies.decisions import facts, switches
@@ -71,9 +71,16 @@ class Wanted(Mirror):
     """The desired state of one connected node, on the objects that its backend has."""
 
     def __init__(
-        self, backend: Backend, kind: Kind, catalog: Node, targets: Iterable[Target], *, now: datetime
+        self,
+        backend: Backend,
+        kind: Kind,
+        catalog: Node,
+        targets: Iterable[Target],
+        *,
+        now: datetime,
+        seen: Observation,
     ) -> None:
-        super().__init__(backend, Decided(kind, catalog, now), targets)
+        super().__init__(backend, Decided(kind, catalog, now), targets, same_rows(seen.objects))
 
 
 def targets_below(node: Node, kind: Kind) -> list[Target]:

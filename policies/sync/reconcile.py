@@ -160,8 +160,9 @@ class Comparison:
             wanted, absent = kind.wanted(self.out_there, Decided(kind, self.catalog, self.started), self.seen)
             return replace(wanted, revision=revision), list(absent)
         present, absent = parted(targets_below(self.catalog, kind), self.seen)
-        wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started)
-        return replace(wanted.desired(self.seen.people), revision=revision), absent
+        wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started, seen=self.seen)
+        desired = wanted.desired(self.seen.people)
+        return replace(desired, revision=revision), [*absent, *wanted.withheld()]
 
     def _compare(self) -> None:
         self.plan = planning.plan(self.wanted, self.seen, self.orders.values())

@@ -283,6 +283,45 @@ def test_power_over_everything_is_told_as_a_bypass(site, ana):
     }
 
 
+def bypasses(site):
+    return {(item.holder, item.what, item.path) for item in look(site).bypasses}
+
+
+def test_what_the_account_without_a_name_has_everybody_has(site, ana):
+    """A row of a database without a user matches every user, and who has no account signs in as it."""
+    site.do("CREATE USER ''@'%'")
+    site.do("GRANT SELECT ON sales.* TO ''@'%'")
+    site.do("GRANT INSERT ON sales.orders TO ''@'%'")
+    site.do("GRANT PROCESS ON *.* TO ''@'%'")
+    assert site.may(ana, "SELECT", "sales", "orders")
+    assert {
+        ("PUBLIC", "SELECT", ("sales",)),
+        ("PUBLIC", "INSERT", ("sales", "orders")),
+        ("PUBLIC", "holds PROCESS on every database", None),
+    } <= bypasses(site)
+
+
+@pytest.mark.parametrize("way", ["routine", "schema", "role"])
+def test_who_runs_a_routine_with_the_rights_of_its_definer_is_told(site, ana, way):
+    site.do("CREATE PROCEDURE sales.leak() SQL SECURITY DEFINER SELECT * FROM sales.costs")
+    site.do("CREATE PROCEDURE sales.plain() SQL SECURITY INVOKER SELECT 1")
+    holder = site.account(ana)
+    if way == "role":
+        site.do("CREATE ROLE runners")
+        site.do(f"GRANT runners TO {holder}")
+        holder = "runners"
+    site.do(f"GRANT EXECUTE ON {'sales.*' if way == 'schema' else 'PROCEDURE sales.leak'} TO {holder}")
+    site.do(f"GRANT EXECUTE ON PROCEDURE sales.plain TO {holder}")
+    told = {item for item in bypasses(site) if "runs" in item[1]}
+    name = "runners" if way == "role" else ana
+    assert told == {(name, "runs 1 routine with the rights of root@localhost", ("sales",))}
+
+
+def test_who_may_write_the_tables_of_rights_is_told(site, ana):
+    site.do(f"GRANT UPDATE ON mysql.db TO {site.account(ana)}")
+    assert (ana, "holds UPDATE on the server's own tables", None) in bypasses(site)
+
+
 def test_the_check_says_what_the_account_lacks(site, ana):
     assert all(finding.ok for finding in findings(site))
     site.do(f"REVOKE CREATE USER ON *.* FROM {site.pusher}@localhost")

@@ -53,6 +53,24 @@ def test_who_can_make_themselves_a_member_of_whoever_can_is_told(shop, ana, role
     assert not shop.may(ana, "SELECT", "sales", "costs")
 
 
+@pytest.mark.parametrize("who", ["PUBLIC", "person", "group"])
+def test_who_runs_a_routine_with_the_rights_of_its_owner_is_told(shop, ana, who):
+    group = f"runners {ana}"
+    shop.do("CREATE ROLE {} NOLOGIN", group)
+    shop.do("GRANT {} TO {}", group, ana)
+    shop.do("CREATE FUNCTION sales.leak() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT 1::bigint'")
+    shop.do("CREATE FUNCTION sales.plain() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'")
+    shop.do("ALTER FUNCTION sales.leak() OWNER TO {}", shop.owner)
+    if who != "PUBLIC":
+        shop.do("REVOKE EXECUTE ON FUNCTION sales.leak() FROM PUBLIC")
+        shop.do("GRANT EXECUTE ON FUNCTION sales.leak() TO {}", ana if who == "person" else group)
+    runs = f"runs 1 routine with the rights of {shop.owner}"
+    holder = "PUBLIC" if who == "PUBLIC" else ana
+    by = f"{runs}, as {group}" if who == "group" else runs
+    told = [(item.holder, item.what, item.path) for item in look(shop).bypasses if "runs" in item.what]
+    assert told == [(holder, by, ("sales",))]
+
+
 # the connection
 
 

@@ -50,6 +50,14 @@ def test_who_was_made_administrator_of_a_role_of_ours_is_so_no_longer(shop, ana,
     assert shop.may(ana, "SELECT", "sales", "orders") is stays
 
 
+def test_who_may_only_administer_a_role_of_ours_is_told(shop, ana):
+    at_least_16(shop)
+    settle(shop, wanted({"r": READ}))
+    shop.do("GRANT {} TO {} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE", shop.role("r"), ana)
+    [foreign] = [item for item in look(shop).foreign if item.right.kind == "role"]
+    assert (foreign.right.path, foreign.holder) == ((shop.role("r"),), ana)
+
+
 @newest_only
 def test_a_role_of_ours_that_somebody_can_sign_in_as_is_told(shop, ana):
     settle(shop, wanted({"r": READ}, r={ana}))

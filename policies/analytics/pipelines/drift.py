@@ -17,6 +17,7 @@ from django.utils import timezone
 from catalog.nodes import Node, node
 from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
+from lakewarden.backends.kinds import Kind
 from lakewarden.law import dialects
 from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.effective_access import is_small
@@ -57,12 +58,12 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
     nothing was added.
     """
     kind, seen = kinds.get(row.kind), out_there.observe()
-    if kind.wanted is None:
+    by_spark = kind.wanted is None and not any(found.part_of for found in seen.objects)
+    if by_spark:
         _facts(row, out_there, catalog, seen, into)
-    else:  # a way of the kind's own: the sync says what should be there, and Spark compares
-        desired, _ = kind.wanted(out_there, Decided(kind, catalog, timezone.now()), seen)
-        _desired(row.pk, desired, seen, into)
-    into["backends"].append((row.pk, kind.wanted is None and kind.by_person))
+    else:  # a way that only the sync knows: it says what should be there, and Spark compares
+        _desired(row.pk, _by_sync(kind, out_there, catalog, seen), seen, into)
+    into["backends"].append((row.pk, by_spark and kind.by_person))
     into["seen"] += [
         (
             row.pk,
@@ -83,13 +84,21 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
     return len(seen.foreign)
 
 
+def _by_sync(kind: Kind, out_there: base.Backend, catalog: Node, seen: base.Observation) -> base.Desired:
+    if kind.wanted is not None:
+        desired: base.Desired = kind.wanted(out_there, Decided(kind, catalog, timezone.now()), seen)[0]
+        return desired
+    present, _ = parted(targets_below(catalog, kind), seen)
+    return Wanted(out_there, kind, catalog, present, now=timezone.now(), seen=seen).desired(seen.people)
+
+
 def _facts(
     row: Backend, out_there: base.Backend, catalog: Node, seen: base.Observation, into: Tables
 ) -> None:
     """Of a backend for which Spark works out what should be there: which objects and people it has."""
     kind = kinds.get(row.kind)
     present, _ = parted(targets_below(catalog, kind), seen)
-    wanted = Wanted(out_there, kind, catalog, present, now=timezone.now())
+    wanted = Wanted(out_there, kind, catalog, present, now=timezone.now(), seen=seen)
     into["targets"] += [(row.pk, item.id, item.kind, list(item.path)) for item in present]
     into["logins"] += [(row.pk, item.pk) for item in wanted.with_login(seen.people)]
     into["rights"] += _rights(row, out_there, catalog)

@@ -66,8 +66,21 @@ _GLOBAL = """
     SELECT GRANTEE AS grantee, PRIVILEGE_TYPE AS word
       FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' ORDER BY 1, 2
 """
-NOBODY = {"", "mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
+_ROUTINES = """
+    SELECT ROUTINE_SCHEMA AS db, ROUTINE_NAME AS name, ROUTINE_TYPE AS form, DEFINER AS definer
+      FROM information_schema.ROUTINES
+     WHERE SECURITY_TYPE = 'DEFINER'
+       AND ROUTINE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+"""
+_ROUTINES_GIVEN = """
+    SELECT Host AS host, Db AS db, User AS user, Routine_name AS name, Routine_type AS form,
+           Proc_priv AS rights
+      FROM mysql.procs_priv
+"""
+NOBODY = {"mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
 PUBLIC = "PUBLIC"
+ANONYMOUS = ""
+"""Whoever has no account signs in as it, and what it has on a database every account has there."""
 
 
 class Reader:
@@ -84,6 +97,8 @@ class Reader:
         self.schemata = [row["name"] for row in session.rows(_SCHEMATA)]
         self.existing = session.rows(_EXISTING)
         self.columns = session.rows(_COLUMNS)
+        self.routines = session.rows(_ROUTINES)
+        self.routine_rights = session.rows(_ROUTINES_GIVEN)
         numbers = session.rows(_NUMBERS.format(session.dialect.numbers))
         self.numbers = {(row["db"], row["name"]): row["id"] for row in numbers}
         self.globals = [
@@ -104,7 +119,7 @@ class Reader:
         """Who can sign in: the hosts of each name."""
         people: dict[str, list[str]] = defaultdict(list)
         for (user, host), about in sorted(self.about.items()):
-            if not about.get("is_role") and user not in NOBODY and user != self.me:
+            if not about.get("is_role") and user not in {*NOBODY, ANONYMOUS, self.me}:
                 people[user].append(host)
         return dict(people)
 
@@ -138,6 +153,9 @@ class Reader:
         alone = self.of_role(user, host) or (self.people.get(user) == [host] and user not in self.roles)
         return user if alone else f"{user}@{host}"
 
+    def is_everybody(self, user: str, host: str) -> bool:
+        return user == ANONYMOUS or (user == PUBLIC and not host)
+
     def given(self) -> Iterator[tuple[str, str, Right]]:
         """Every right that any account or role was given: to whom, from which host, which.
 
@@ -164,7 +182,7 @@ class Reader:
 def observe(session: Session) -> Observation:
     """Everything of one server that matters."""
     reader = Reader(session)
-    roles, foreign, public = _rights(reader)
+    roles, foreign, by_rights = _rights(reader)
     members, amiss = _members(reader)
     hidden = _hidden(reader, roles)
     return Observation(
@@ -175,7 +193,7 @@ def observe(session: Session) -> Observation:
         roles=roles,
         members=members,
         foreign=tuple(sorted({*foreign, *_foreign_members(reader)}, key=_order)),
-        bypasses=(*public, *_bypasses(reader)),
+        bypasses=(*by_rights, *_definers(reader), *_bypasses(reader)),
         unknown=tuple(hidden),
         amiss_members=amiss,
         groups=_groups(reader),
@@ -225,15 +243,20 @@ def _objects(reader: Reader) -> Iterator[FoundObject]:
 
 def _rights(reader: Reader) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
     held: dict[str, set[Right]] = {key: set() for key in reader.managed.values()}
-    foreign, public = [], []
+    foreign, bypasses = [], []
     for user, host, right in reader.given():
         if reader.ours(user, host):
             held[reader.managed[user]].add(right)
-        elif user == PUBLIC and not host:
-            public.append(Bypass(PUBLIC, right.right, right.path))
-        elif right.path[:1] not in {(name,) for name in SYSTEM} and user not in NOBODY:
+        elif user in NOBODY or (user == reader.me and right.path[:1] == ("mysql",)):
+            continue
+        elif right.path[:1] == ("mysql",):
+            holder = PUBLIC if reader.is_everybody(user, host) else reader.label(user, host)
+            bypasses.append(Bypass(holder, powers.ON_OWN_TABLES.english(rights=right.right)))
+        elif reader.is_everybody(user, host):
+            bypasses.append(Bypass(PUBLIC, right.right, right.path))
+        elif right.path[:1] not in {(name,) for name in SYSTEM}:
             foreign.append(Foreign(right, reader.label(user, host)))
-    return {key: frozenset(rights) for key, rights in held.items()}, foreign, public
+    return {key: frozenset(rights) for key, rights in held.items()}, foreign, bypasses
 
 
 def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
@@ -293,8 +316,8 @@ def _foreign_members(reader: Reader) -> Iterator[Foreign]:
 def _bypasses(reader: Reader) -> Iterator[Bypass]:
     held: dict[str, set[str]] = defaultdict(set)
     for user, word in reader.globals:
-        if user in reader.people:
-            held[user].add(word)
+        if user in reader.people or user == ANONYMOUS:
+            held[user or PUBLIC].add(word)
     for user, words in sorted(held.items()):
         few = len(words) <= 4
         rights = ", ".join(sorted(words))
@@ -304,6 +327,27 @@ def _bypasses(reader: Reader) -> Iterator[Bypass]:
             else powers.MANY_ON_EVERY_DATABASE.english(many=len(words))
         )
         yield Bypass(user, held_there)
+
+
+def _definers(reader: Reader) -> Iterator[Bypass]:
+    """Who runs routines that do what their definer may, whatever they read."""
+    definers = {(row["db"], row["name"], row["form"]): row["definer"] for row in reader.routines}
+    run: dict[tuple[str, str, str, str], set[tuple[str, str]]] = defaultdict(set)
+    for row in reader.routine_rights:
+        routine = (row["db"], row["name"], row["form"])
+        if routine in definers and "EXECUTE" in listed(row["rights"]):
+            run[row["user"], row["host"], row["db"], definers[routine]].add(routine[1:])
+    for row in reader.databases:
+        kind, path, _ = database_of(row["Db"])
+        for routine, definer in definers.items() if row["Execute_priv"] == "Y" else ():
+            if kind == "catalog" or routine[0] == path[0]:
+                run[row["User"], row["Host"], routine[0], definer].add(routine[1:])
+    for (user, host, database, definer), routines in sorted(run.items()):
+        if user in NOBODY or user in (reader.me, definer.rsplit("@", 1)[0]):
+            continue
+        holder = PUBLIC if reader.is_everybody(user, host) else reader.label(user, host)
+        what = powers.RUNS_AS.english(many=len(routines), owner=definer)
+        yield Bypass(holder, what, (database,))
 
 
 def _groups(reader: Reader) -> dict[str, frozenset[str]]:

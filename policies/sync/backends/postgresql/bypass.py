@@ -1,4 +1,5 @@
-"""Who can do things in a PostgreSQL database whatever is granted: superusers, owners, predefined roles."""
+"""Who can do things in a PostgreSQL database whatever is granted: superusers, owners, predefined roles, and
+who runs what others lend their rights to."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from lakewarden.backends.base import Bypass
-from policies.sync.backends.postgresql.state import Reader
+from policies.sync.backends.postgresql.state import PUBLIC, Reader
 from policies.sync.backends.shared import powers
 
 
@@ -14,6 +15,7 @@ def bypasses(reader: Reader) -> Iterator[Bypass]:
     """The people with such power, by name; roles that nobody can sign in as have none."""
     powerful = _Powerful(reader)
     bypasses_ = [*powerful.superusers(), *powerful.predefined(), *powerful.attributes(), *powerful.owners()]
+    bypasses_ += powerful.definers()
     yield from sorted(bypasses_, key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what))
 
 
@@ -64,6 +66,17 @@ class _Powerful:
         for (owner, path, power), number in owned.items():
             for who in self._people(owner):
                 yield Bypass(who, self._as(power.english(many=number), owner, who), path)
+
+    def definers(self) -> Iterator[Bypass]:
+        """Who runs functions that do what their owner may, whatever they read."""
+        for row in self._reader.definers:
+            owner, path = self._reader.name(row.owner), (row.schema,)
+            what = powers.RUNS_AS.english(many=row.many, owner=owner)
+            if row.grantee == PUBLIC:
+                yield Bypass("PUBLIC", what, path)
+                continue
+            for who in self._people(row.grantee) - {owner}:
+                yield Bypass(who, self._as(what, row.grantee, who), path)
 
     def _as(self, what: str, role: int, who: str) -> str:
         name = self._reader.name(role)

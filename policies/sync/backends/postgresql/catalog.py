@@ -45,10 +45,11 @@ SCHEMAS = sql.SQL("""
 
 RELATIONS = sql.SQL("""
     SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS form, c.relowner AS owner,
-           obj_description(c.oid, 'pg_class') AS comment, i.inhparent AS partition_of
+           obj_description(c.oid, 'pg_class') AS comment, c.relispartition AS partition,
+           ARRAY(SELECT i.inhparent FROM pg_inherits i
+                  WHERE i.inhrelid = c.oid ORDER BY i.inhseqno) AS parents
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
-      LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
      WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
        AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 """)
@@ -72,6 +73,18 @@ SEQUENCES = sql.SQL("""
       JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
       JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
+""")
+
+# who runs one is its owner while it runs; what a trigger calls nobody can call by themselves
+DEFINERS = sql.SQL("""
+    SELECT n.nspname AS schema, p.proowner AS owner, a.grantee, count(DISTINCT p.oid) AS many
+      FROM pg_proc p
+      JOIN pg_namespace n ON n.oid = p.pronamespace
+     CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+     WHERE p.prosecdef AND a.grantee <> p.proowner
+       AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+       AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+     GROUP BY 1, 2, 3
 """)
 
 # no list at all means the owner alone, but for a database: there PUBLIC has something by default

@@ -75,9 +75,11 @@ def _objects(reader: Reader) -> Iterator[FoundObject]:
     columns = _columns(reader)
     for row in sorted(reader.relations, key=lambda row: (row.schema, row.name)):
         detail: dict[str, object] = {"form": _FORMS[row.form]}
-        whole = reader.places.get(("relation", row.partition_of))
-        if whole is not None:
-            detail["partition_of"] = list(whole.path)
+        wholes = [
+            reader.places["relation", oid].path for oid in row.parents if ("relation", oid) in reader.places
+        ]
+        if row.partition and wholes:
+            detail["partition_of"] = list(wholes[0])
         yield FoundObject(
             KINDS[row.form],
             (row.schema, row.name),
@@ -86,6 +88,7 @@ def _objects(reader: Reader) -> Iterator[FoundObject]:
             comment=row.comment or "",
             columns=tuple(columns[row.oid]),
             detail=detail,
+            part_of=tuple(wholes),
         )
 
 
@@ -150,9 +153,10 @@ def _foreign(reader: Reader) -> Iterator[Foreign]:
             yield Foreign(right, reader.name(entry.grantee), reader.name(entry.grantor))
     for row in reader.memberships:
         touches_ours = row.role in reader.managed or row.member in reader.managed
+        # whoever administers a role makes anybody a member of it, themselves first
         if (
             touches_ours
-            and reader.conveys(row)
+            and (reader.conveys(row) or row.admin)
             and row.member != reader.server.me
             and not reader.our_membership(row)
         ):

@@ -46,6 +46,7 @@ class Reader:
         self.columns = tx.rows(catalog.COLUMNS)
         self.sequences = tx.rows(catalog.SEQUENCES)
         self.entries = tx.rows(catalog.ENTRIES)
+        self.definers = tx.rows(catalog.DEFINERS)
         self._identity = identity
 
     def name(self, oid: int) -> str:

@@ -22,6 +22,11 @@ SUPERUSER = Power("bypass.superuser", "superuser")
 OWNS_DATABASE = Power("bypass.owns_database", "owns the database")
 OWNS_SCHEMA = Power("bypass.owns_schema", "owns the schema")
 OWNS_TABLES = Power("bypass.owns_tables", "owns {many} table or view", "owns {many} tables or views")
+RUNS_AS = Power(
+    "bypass.runs_as",
+    "runs {many} routine with the rights of {owner}",
+    "runs {many} routines with the rights of {owner}",
+)
 OWNS_METALAKE = Power("bypass.owns_metalake", "owns the metalake")
 PREDEFINED = {
     "pg_read_all_data": Power("bypass.reads_all", "reads every table"),
@@ -42,6 +47,7 @@ MANY_ON_EVERY_DATABASE = Power(
     "holds {many} right on every database",
     "holds {many} rights on every database",
 )
+ON_OWN_TABLES = Power("bypass.own_tables", "holds {rights} on the server's own tables")
 THROUGH = Power("bypass.through", "{what} ({role})")
 AS = Power("bypass.as", "{what}, as {name}")
 RANGER_ADMINISTRATOR = Power(
@@ -76,10 +82,12 @@ PLAIN = (
         OWNS_DATABASE,
         OWNS_SCHEMA,
         OWNS_TABLES,
+        RUNS_AS,
         OWNS_METALAKE,
         MAKES_MEMBERS,
         MANY_ON_EVERY_DATABASE,
         ON_EVERY_DATABASE,
+        ON_OWN_TABLES,
     ),
     *(*PREDEFINED.values(), *ATTRIBUTES.values()),
 )
