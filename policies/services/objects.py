@@ -29,7 +29,7 @@ from policies.events import (
 from policies.models import Grant, Ownership
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
-from policies.services import object_details, realm_of
+from policies.services import connected_objects, object_details, realm_of
 from policies.services.object_names import check_described, checked
 
 MADE_APART = frozenset(("role", "user", "group"))
@@ -60,12 +60,14 @@ def register(
 ) -> list[Node]:
     """Register objects below a parent in one change, all with the owner, if any.
 
-    Raises AlreadyExists, Invalid, Conflict.
+    Raises AlreadyExists, Invalid, Conflict, and Refused in what is connected.
     """
     if not MADE_APART.isdisjoint(item.type for item in new):
         raise Invalid(gettext("Roles, people and groups are not registered as objects."))
     with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
         _refuse_taken(scope or parent, new)
+        by_hand = {item.type for item in new if not item.external_id}
+        connected_objects.refuse_named_by_hand(parent, by_hand, by=by)
         object_details.refuse_place_in_source(parent, [item.content for item in new])
         rows = Securable.objects.bulk_create(
             [
@@ -161,11 +163,12 @@ def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
 
 
 def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
-    """Give an object another name; its facts stay with it.  Raises AlreadyExists."""
+    """Give an object another name; its facts stay with it.  Raises AlreadyExists, Refused."""
     with change(OBJECT_RENAMED, realm=realm_of(node), by=by) as current:
         old = _place_of(node)
         if old.name == name:
             return node
+        connected_objects.refuse_named_by_hand(node, {node.type}, by=by)
         same_name = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
         if same_name.exists():
             raise AlreadyExists(

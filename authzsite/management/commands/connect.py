@@ -9,7 +9,7 @@ from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.law.objects import BadName, ObjectRef
 from policies.models import Backend
-from policies.sync.connections import registration
+from policies.sync.connections import by_hand, registration
 from policies.sync.connections.opening import check_allowed, filled_in
 from policies.sync.connections.trial import tried
 
@@ -38,9 +38,25 @@ class Command(OperatorCommand):
             help="let filesets and tables of a tree of files lie where those said who registered them; "
             "each is told",
         )
+        parser.add_argument(
+            "--registered",
+            choices=by_hand.CHOICES,
+            default="",
+            help="what becomes of objects that someone registered by hand before: they keep their owners and "
+            "grants, or go to the owner of the catalog; each is told",
+        )
 
     def run(
-        self, *, place: str, kind: str, url: str, mode: str, share: str, keep_places: bool, **_: Any
+        self,
+        *,
+        place: str,
+        kind: str,
+        url: str,
+        mode: str,
+        share: str,
+        keep_places: bool,
+        registered: str,
+        **_: Any,
     ) -> None:
         kind_ = kinds.get(kind)
         realm, slash, catalog = place.partition("/")
@@ -56,9 +72,11 @@ class Command(OperatorCommand):
             self.fail(f"not connected: {problems}", code=1)
         for finding in trial.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'check'}: {finding.text}")
-        here = find(ObjectRef("catalog", root.name, (catalog,))) if keep_places else None
-        for name, location in registration.placed(here, kind_, real_url) if here else ():
+        here = find(ObjectRef("catalog", root.name, (catalog,))) if catalog else root
+        for name, location in registration.placed(here, kind_, real_url) if here and keep_places else ():
             self.stdout.write(f"check: {name} lies in {location}, as was said when it was registered")
+        for item in by_hand.registered(here, kind_) if here else ():
+            self.stdout.write(f"check: registered by hand: {item.text}")
         row = registration.connect(
             root,
             catalog,
@@ -70,6 +88,7 @@ class Command(OperatorCommand):
             source=trial.source,
             shared=bool(share),
             keeps_places=keep_places,
+            registered=by_hand.Decision(registered),
             reason=share,
         )
         self.stdout.write(f"connected {place} to {row} in {mode} mode")

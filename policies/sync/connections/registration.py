@@ -25,7 +25,7 @@ from policies.record.event_drafts import make_event
 from policies.secrets import decrypt, encrypt, place_of
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
-from policies.sync.connections import needs, sources
+from policies.sync.connections import by_hand, needs, sources
 
 DUTY = "connect_backend"
 MOST_SHOWN = 5
@@ -64,6 +64,7 @@ def connect(
     source: Source | None = None,
     shared: bool = False,
     keeps_places: bool = False,
+    registered: by_hand.Decision | None = None,
     reason: str = "",
 ) -> Backend:
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.
@@ -71,7 +72,8 @@ def connect(
     A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
     `source` is which system it led to when it was tried; without it the first run asks.  `shared`: the
     site's operator lets it be governed by another connection too; `keeps_places`: they let objects lie where
-    those who registered them said.  Raises Invalid, Conflict.
+    those who registered them said; `registered`: what becomes of objects that
+    were registered by hand.  Raises Invalid, Conflict, Refused.
     """
     known = _kind(kind, root, url)
     if known.whole_realm is bool(catalog_name):
@@ -84,7 +86,8 @@ def connect(
     if shared and not reason.strip():
         raise Invalid(gettext("Give a reason why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
-        catalog = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
+        there = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
+        catalog = there
         if catalog is None:
             properties = {"type": known.catalog_type, "provider": known.provider}
             new = NewObject("catalog", catalog_name, properties=properties)
@@ -92,8 +95,13 @@ def connect(
         before = Backend.objects.filter(catalog=catalog.id).first()
         if before and _same(before, url, kind, policy) and (source is None or before.source == source.key):
             return before
-        if not keeps_places and (before is None or before.place != _place(known, url)):
+        elsewhere = before is None or before.place != _place(known, url)
+        if elsewhere and not keeps_places:
             _refuse_placed(catalog, known, url)
+        decided: dict[str, object] = {}
+        if elsewhere and there is not None:
+            chosen = registered or by_hand.Decision()
+            decided = by_hand.decide(current, there, known, chosen, by=by, authority=authority)
         row, _ = Backend.objects.update_or_create(
             catalog_id=catalog.id,
             defaults={
@@ -109,7 +117,8 @@ def connect(
         )
         if not known.whole_realm:
             _mark_connected(catalog)
-        current.say(make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
+        said = make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy, **decided)
+        current.say(said, by=authority)
     return row
 
 

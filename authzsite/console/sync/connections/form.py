@@ -25,6 +25,8 @@ from lakewarden.backends.kinds import Kind
 from lakewarden.law.objects import ObjectRef
 from policies.models import Backend
 from policies.secrets import decrypt, encrypt
+from policies.sync.connections import by_hand
+from policies.sync.connections.by_hand import Registered
 
 POLICIES = (
     (
@@ -33,6 +35,18 @@ POLICIES = (
         gettext_lazy("Differences are shown. Nothing is changed in the backend."),
     ),
     ("repair", gettext_lazy("Repair"), gettext_lazy("Decisions are applied there; grants by others stay.")),
+)
+REGISTERED = (
+    (
+        by_hand.KEEP,
+        gettext_lazy("Keep owners and grants"),
+        gettext_lazy("They apply to the tables and schemas that really have these names."),
+    ),
+    (
+        by_hand.HAND_OVER,
+        gettext_lazy("Hand over"),
+        gettext_lazy("What is in the catalog goes to its owner, and grants on it end."),
+    ),
 )
 SERVER = ("host", "port", "user")
 OWN = "its-"
@@ -73,6 +87,11 @@ class TypedConnection:
     def before(self) -> Backend | None:
         """The connection that it has now."""
         return Backend.objects.filter(catalog=self.place.id).first() if self.place else None
+
+    @cached_property
+    def registered(self) -> list[Registered]:
+        """What somebody registered by hand there, which would be bound to what is real."""
+        return by_hand.registered(self.place, self.kind) if self.place and self.kind else []
 
     @property
     def name(self) -> str:
@@ -166,6 +185,8 @@ class ConnectionForm(ConsoleForm):
     policy = SegmentsField(
         choices=[(code, word) for code, word, _ in POLICIES], otherwise=Backend.Policy.REPORT, required=False
     )
+    registered = SegmentsField(choices=[(code, word) for code, word, _ in REGISTERED], required=False)
+    registered_seen = TextField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, *, ward: RealmAccess, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)

@@ -21,7 +21,13 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Note, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.settings.realm import RealmAccess, kinds_for, realm_at, show
-from authzsite.console.sync.connections.form import POLICIES, ConnectionForm, TypedConnection, prefilled
+from authzsite.console.sync.connections.form import (
+    POLICIES,
+    REGISTERED,
+    ConnectionForm,
+    TypedConnection,
+    prefilled,
+)
 from catalog.nodes import Node
 from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError, Misconfigured
@@ -32,7 +38,7 @@ from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.record import access_log
 from policies.record.change import change
-from policies.sync.connections import registration
+from policies.sync.connections import by_hand, registration
 from policies.sync.connections.trial import tried
 
 
@@ -134,6 +140,9 @@ class ConnectView(ChangeView):
                     by=actor,
                     authority=registration.authority_to_connect(actor, root),
                     source=self.source,
+                    registered=by_hand.Decision(
+                        form.cleaned_data["registered"], form.cleaned_data["registered_seen"]
+                    ),
                 )
         except BackendError as problem:
             raise Invalid(str(problem)) from problem
@@ -191,6 +200,10 @@ class ConnectView(ChangeView):
             "others": address(self.object.root),
             "again": typed.name if typed.before is not None else "",
             "policies": POLICIES,
+            "registered": typed.registered[: by_hand.MOST_SHOWN],
+            "registered_more": len(typed.registered[by_hand.MOST_SHOWN :]),
+            "registered_seen": by_hand.likeness(typed.registered),
+            "choices": REGISTERED,
             "sealed": typed.sealed if self.request.method == "POST" else "",
             "findings": kinds,
             "found_words": found_words,
