@@ -211,8 +211,9 @@ def feed() -> None:
 
 @shared_task(name="policies.tasks.end_emergencies")
 def end_emergencies() -> None:
-    """Have the review wait of every emergency whose time is over."""
+    """Have the review wait of every emergency whose time is over, also of one closed past the console."""
     emergency_access.finish_all(timezone.now())
+    emergency_access.reopen_reviews()
 
 
 @shared_task(name="policies.tasks.post")

@@ -19,8 +19,11 @@ from policies.authority import OPERATOR, Actor, of_operator
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
+from policies.sync.connections import by_hand
 
 BY, AUTHORITY = OPERATOR, of_operator(OPERATOR)
+KEPT = by_hand.Decision(by_hand.KEEP)
+"""What is registered already keeps its owners and grants when it is connected."""
 
 
 def a_person(name: str, *groups: str) -> Principal:

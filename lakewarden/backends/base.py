@@ -42,7 +42,7 @@ class Column:
 class FoundObject:
     """An object as the source has it; `id` is the source's own and survives a rename.
 
-    `part_of` are the paths of objects that show its rows to who may read them, such as a partitioned table.
+    `part_of` are the paths of objects that show its rows too, such as a partitioned table.
     """
 
     kind: ObjectKind

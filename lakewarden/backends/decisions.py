@@ -248,8 +248,8 @@ class Mirror:
 def same_rows(objects: Iterable[FoundObject]) -> dict[Path, frozenset[Path]]:
     """Which objects show rows of which others, by what they are parts of; each way, however deep."""
     wholes: dict[Path, set[Path]] = defaultdict(set)
-    for found in objects:
-        wholes[found.path] |= set(found.part_of)
+    for item in objects:
+        wholes[item.path] |= set(item.part_of)
     shared: dict[Path, set[Path]] = defaultdict(set)
     for path in wholes:
         above, waiting = set[Path](), list(wholes[path])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -27,9 +30,9 @@ class HeldDuty:
     node: Node
 
 
-def duties_along(*nodes: Node) -> list[HeldDuty]:
-    """Every duty given on an object, or some, and above it, the nearest first.  Three queries."""
-    wanted = {"content_object__in": {key for node in nodes for key in node.lineage}}
+def duties_on(keys: Collection[int] | QuerySet[Any]) -> list[tuple[int, str, Principal]]:
+    """Every duty given on some objects: on which, which, to whom.  Three queries."""
+    wanted = {"content_object__in": keys}
     people = UserDuty.objects.filter(**wanted).select_related("user__principal", "permission")
     groups = GroupDuty.objects.filter(**wanted).select_related("group", "permission")
     rows = [
@@ -47,11 +50,14 @@ def duties_along(*nodes: Node) -> list[HeldDuty]:
         for row in groups
         if duty_seals.is_row_sealed(row)
     ]
+    return [(key, duty, who) for key, duty, who in rows if who is not None and who.is_as_written]
+
+
+def duties_along(*nodes: Node) -> list[HeldDuty]:
+    """Every duty given on an object, or some, and above it, the nearest first.  Three queries."""
     places = {item.id: item for node in nodes for item in (*node.above(), node)}
-    ours = [row for row in rows if row[2] is not None and row[2].is_as_written]
-    duties = [
-        HeldDuty(principal, duty, places[key]) for key, duty, principal in ours if principal and key in places
-    ]
+    given = duties_on({key for node in nodes for key in node.lineage})
+    duties = [HeldDuty(principal, duty, places[key]) for key, duty, principal in given if key in places]
     return sorted(
         duties,
         key=lambda held_duty: (

@@ -155,8 +155,8 @@ def own(node: Node) -> RequestRule | None:
 def told_of(root: Node) -> set[str]:
     """Which plans need approval by the last word of the record about the rule of a realm.  One query."""
     last = Event.objects.filter(kind=RULE_SET, object_key=root.id).order_by("-change", "-number").first()
-    told = last.data["rule"].split(", ") if last else []
-    return {value for value in RequestRule.PlanApproval.values if f"plan_approval {value}" in told}
+    words = last.data["rule"].split(", ") if last else []
+    return {value for value in RequestRule.PlanApproval.values if f"plan_approval {value}" in words}
 
 
 def set_rule(

@@ -9,6 +9,7 @@ from policies.models import AccessRecord, Backend, OutboxEntry
 from policies.services import duties, members
 from policies.sync.connections import registration
 from tests.api.world import BY, Caller, Shop, token
+from tests.factories import KEPT
 
 BODIES = [b"", b"{}", b'{"objects": ["shop.sales.orders"]}']
 
@@ -16,7 +17,13 @@ BODIES = [b"", b"{}", b'{"objects": ["shop.sales.orders"]}']
 @pytest.fixture
 def backend(shop: Shop) -> Backend:
     row = registration.connect(
-        shop.realm, "shop", "postgresql", "postgresql://x@127.0.0.1:1/shop", policy="repair", **BY
+        shop.realm,
+        "shop",
+        "postgresql",
+        "postgresql://x@127.0.0.1:1/shop",
+        policy="repair",
+        registered=KEPT,
+        **BY,
     )
     OutboxEntry.objects.all().delete()
     return row

@@ -11,7 +11,7 @@ from django.utils import timezone
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.sync.connections import registration
 from tests.api.world import BY, Shop
-from tests.factories import rewritten
+from tests.factories import KEPT, rewritten
 from tests.metrics import read_metrics
 
 LINE = re.compile(r'lakewarden_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
@@ -19,7 +19,13 @@ LINE = re.compile(r'lakewarden_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?
 
 def connected(shop: Shop) -> Backend:
     row = registration.connect(
-        shop.realm, "shop", "postgresql", "postgresql://x:sesame@127.0.0.1:1/s", policy="repair", **BY
+        shop.realm,
+        "shop",
+        "postgresql",
+        "postgresql://x:sesame@127.0.0.1:1/s",
+        policy="repair",
+        registered=KEPT,
+        **BY,
     )
     OutboxEntry.objects.all().delete()
     return row

@@ -312,9 +312,9 @@ def test_who_runs_a_routine_with_the_rights_of_its_definer_is_told(site, ana, wa
         holder = "runners"
     site.do(f"GRANT EXECUTE ON {'sales.*' if way == 'schema' else 'PROCEDURE sales.leak'} TO {holder}")
     site.do(f"GRANT EXECUTE ON PROCEDURE sales.plain TO {holder}")
-    told = {item for item in bypasses(site) if "runs" in item[1]}
+    runners = {item for item in bypasses(site) if "runs" in item[1]}
     name = "runners" if way == "role" else ana
-    assert told == {(name, "runs 1 routine with the rights of root@localhost", ("sales",))}
+    assert runners == {(name, "runs 1 routine with the rights of root@localhost", ("sales",))}
 
 
 def test_who_may_write_the_tables_of_rights_is_told(site, ana):

@@ -67,8 +67,8 @@ def test_who_runs_a_routine_with_the_rights_of_its_owner_is_told(shop, ana, who)
     runs = f"runs 1 routine with the rights of {shop.owner}"
     holder = "PUBLIC" if who == "PUBLIC" else ana
     by = f"{runs}, as {group}" if who == "group" else runs
-    told = [(item.holder, item.what, item.path) for item in look(shop).bypasses if "runs" in item.what]
-    assert told == [(holder, by, ("sales",))]
+    runners = [(item.holder, item.what, item.path) for item in look(shop).bypasses if "runs" in item.what]
+    assert runners == [(holder, by, ("sales",))]
 
 
 # the connection

@@ -26,6 +26,16 @@ SELECT r.rolname, n.nspname, c.relname
                 WHERE (pg_has_role(r.oid, b.oid, '{becomes}') OR pg_has_role(r.oid, b.oid, 'USAGE'))
                   AND has_any_column_privilege(b.oid, c.oid, 'SELECT'))
 """
+CAN_RUN = """
+SELECT r.rolname, n.nspname
+  FROM pg_roles r, pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+ WHERE r.rolname = ANY(%s) AND p.prosecdef AND NOT pg_has_role(r.oid, p.proowner, 'MEMBER')
+   AND EXISTS (SELECT 1 FROM pg_roles b
+                WHERE (pg_has_role(r.oid, b.oid, '{becomes}') OR pg_has_role(r.oid, b.oid, 'USAGE'))
+                  AND has_function_privilege(b.oid, p.oid, 'EXECUTE'))
+"""
+"""Who runs a routine with the rights of another."""
+LEAK = "CREATE OR REPLACE FUNCTION sales.leak() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'"
 
 
 def deeds(
@@ -44,7 +54,7 @@ def deeds(
     at_least_16 = shop.admin.info.server_version >= 160000
 
     for _ in range(chance.randint(2, 7)):
-        kind = chance.randrange(9)
+        kind = chance.randrange(12)
         table, who, group = chance.choice(tables), chance.choice(anybody), chance.choice(groups)
         options = chance.choice(
             [
@@ -70,6 +80,9 @@ def deeds(
                 who,
             ),
             ("GRANT {} TO {}" + option, shop.role("r"), who),
+            ("REVOKE EXECUTE ON FUNCTION sales.leak() FROM PUBLIC",),
+            ("GRANT EXECUTE ON FUNCTION sales.leak() TO {}", who),
+            ("ALTER FUNCTION sales.leak() OWNER TO {}", who),
         ][kind]
 
 
@@ -110,6 +123,7 @@ def test_nobody_reads_unseen(shop: PostgresSite, seed: int) -> None:
     for group in groups:
         shop.do("CREATE ROLE {} NOLOGIN", group)
     settle(shop, wanted({"r": READ}, r={people[0]}))
+    shop.do(LEAK)
     for statement, *names in deeds(chance, shop, people, groups):
         with suppress(psycopg.Error):  # in a circle, or to itself
             shop.do(statement, *names)
@@ -121,3 +135,6 @@ def test_nobody_reads_unseen(shop: PostgresSite, seed: int) -> None:
     can = shop.admin.execute(CAN.format(becomes=becomes), (people,)).fetchall()
     unseen = [(person, path) for person, *path in can if not told(seen, person, tuple(path), readers)]
     assert unseen == []
+    runners = {(item.holder, *(item.path or ())) for item in seen.bypasses if item.what.startswith("runs")}
+    can_run = shop.admin.execute(CAN_RUN.format(becomes=becomes), (people,)).fetchall()
+    assert [row for row in can_run if row not in runners and ("PUBLIC", row[1]) not in runners] == []

@@ -16,7 +16,7 @@ from policies.sync import worker
 from policies.sync.actions import foreign_rights
 from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
-from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under
+from tests.factories import AUTHORITY, BY, KEPT, a_metalake, a_role, acting, admit, owned, the, under
 from tests.peers.worlds import Lake
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,9 @@ def governed(lake: Lake) -> Backend:
     under(sales, "table", "orders")
     admit(root, "olivia", "ana", "group:staff")
     owned(shop, "olivia")
-    return registration.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+    return registration.connect(
+        root, "", "gravitino", lake.url, policy="repair", registered=KEPT, by=BY, authority=AUTHORITY
+    )
 
 
 def reads(lake: Lake, person: str) -> bool:

@@ -123,7 +123,7 @@ def decided(kind: Kind, backend: Any, place: Node) -> Desired:
         wanted: Desired = kind.wanted(backend, Decided(kind, place, timezone.now()), seen)[0]
         return wanted
     present, _ = parted(targets_below(place, kind), seen)
-    return Wanted(backend, kind, place, present, now=timezone.now()).desired(seen.people)
+    return Wanted(backend, kind, place, present, now=timezone.now(), seen=seen).desired(seen.people)
 
 
 def test_every_kind_is_among_them() -> None:

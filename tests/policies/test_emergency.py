@@ -28,6 +28,7 @@ from policies.separation.sides import Side
 from policies.services import accounts, duties, grants, members, roles, separation
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, an_account, the
 from tests.kept import kept
+from tests.policies.superuser import past_triggers
 
 pytestmark = pytest.mark.django_db
 
@@ -231,6 +232,21 @@ def test_the_review_stays_open_until_somebody_else_closes_it(ana: Principal) -> 
     assert not Notice.objects.filter(key=f"emergency-review:{row.pk}", done=None).exists()
     with pytest.raises(Conflict, match="reviewed and closed"):
         emergency_access.close(row.pk, "I looked as well", by=acting("marek"))
+
+
+def test_a_review_closed_past_the_console_waits_again(ana: Principal) -> None:
+    row = open_it()
+    emergency_access.finish_all(timezone.now() + timedelta(hours=5))
+    marek = people.ensure("user", "marek")
+    past_triggers(
+        "UPDATE policies_emergency SET state = 'closed', verdict = 'all was well', reviewed = now(),"
+        f" reviewer_id = {marek.pk} WHERE id = {row.pk}"
+    )
+    assert emergency_access.reopen_reviews() == 1
+    row.refresh_from_db()
+    assert (row.state, row.reviewer, row.verdict) == ("ended", None, "")
+    emergency_access.close(row.pk, "Looked at the queries", by=Actor(marek, "console"))
+    assert emergency_access.reopen_reviews() == 0
 
 
 def test_an_owner_with_the_duty_is_reviewed_by_another(ana: Principal) -> None:

@@ -74,17 +74,17 @@ def test_a_session_ends_also_where_a_header_says_that_the_site_has_a_path(browse
 
 def test_no_header_cuts_a_path_from_the_address() -> None:
     """A proxy that forbids /metrics lets /health/metrics pass, which gunicorn would make /metrics of."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     def site(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        asked.append(environ["PATH_INFO"])
+        paths.append(environ["PATH_INFO"])
         return []
 
     application, begun = at_root(site), list[str]()
     for path in ("", "/health"):
         environ = {"SCRIPT_NAME": path, "PATH_INFO": "/metrics"}
         list(application(environ, lambda status, *_: begun.append(status)))
-    assert (asked, begun) == (["/metrics"], ["400 Bad Request"])
+    assert (paths, begun) == (["/metrics"], ["400 Bad Request"])
 
 
 def test_signing_in_begins_anew(browser: Client) -> None:

@@ -203,14 +203,15 @@ def test_who_registered_a_fileset_before_is_not_given_the_folder_that_they_named
     settings.LAKEWARDEN_CONNECT_ALLOW = [*settings.LAKEWARDEN_CONNECT_ALLOW, str(lake.root)]
     a_squatter(lake, f"file://{lake.root}/{where}")
     output = StringIO()
+    connect = ("connect", "demo/lake", "posix", "--url", lake.url, "--registered", "keep")
     with pytest.raises(SystemExit):
-        call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=output, stderr=output)
+        call_command(*connect, stdout=output, stderr=output)
     assert f"scratch.mine (file://{lake.root}/{where})" in output.getvalue()
     assert not Backend.objects.exists()
     output = StringIO()
-    call_command("connect", "demo/lake", "posix", "--url", lake.url, "--keep-places", stdout=output)
+    call_command(*connect, "--keep-places", stdout=output)
     assert f"check: scratch.mine lies in file://{lake.root}/{where}" in output.getvalue()
-    call_command("connect", "demo/lake", "posix", "--url", lake.url, "--mode", "report", stdout=output)
+    call_command(*connect, "--mode", "report", stdout=output)
 
 
 def test_a_fileset_in_its_own_folder_is_connected_with_the_rest(
@@ -218,7 +219,8 @@ def test_a_fileset_in_its_own_folder_is_connected_with_the_rest(
 ) -> None:
     settings.LAKEWARDEN_CONNECT_ALLOW = [*settings.LAKEWARDEN_CONNECT_ALLOW, str(lake.root)]
     a_squatter(lake, f"file://{lake.root}/scratch/mine/")
-    call_command("connect", "demo/lake", "posix", "--url", lake.url, stdout=StringIO())
+    connect = ("connect", "demo/lake", "posix", "--url", lake.url, "--registered", "keep")
+    call_command(*connect, stdout=StringIO())
     assert Backend.objects.exists()
 
 

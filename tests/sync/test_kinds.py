@@ -122,9 +122,9 @@ def test_where_there_are_no_roles_each_person_has_their_own_rights(governed: Bac
     catalog = node(governed.catalog_id)
     assert catalog is not None
     world = World(people={"mia", "carl", "ana"})
-    wanted = Wanted(
-        Memory(world), BY_PERSON, catalog, targets_below(catalog, BY_PERSON), now=timezone.now()
-    ).desired(frozenset(world.people))
+    memory, targets = Memory(world), targets_below(catalog, BY_PERSON)
+    mirror = Wanted(memory, BY_PERSON, catalog, targets, now=timezone.now(), seen=memory.observe())
+    wanted = mirror.desired(frozenset(world.people))
     read = Right("table", ("sales", "orders"), "SELECT")
     assert wanted.members == {f"person:{name}": frozenset({name}) for name in ("ana", "carl", "mia")}
     assert [name for name in ("ana", "carl", "mia") if read in wanted.roles[f"person:{name}"]] == ["mia"]

@@ -302,7 +302,8 @@ def agrees(server: Process, code: str, seed: int) -> None:
         "allow USE_SCHEMA on catalog shop",
         held_by=tuple(name for name in NAMES if chance.random() < 0.7),
     )
-    call_command("connect", "demo/shop", code, "--url", site.url, stdout=StringIO())
+    arguments = ("connect", "demo/shop", code, "--url", site.url, "--registered", "keep")
+    call_command(*arguments, stdout=StringIO())
     row = Backend.objects.get()
     deliver(row)
     assert differing(row, site) == []

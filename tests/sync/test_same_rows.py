@@ -40,5 +40,5 @@ def test_who_is_denied_one_gets_none_that_shows_its_rows(
     assert report is not None and report.in_sync
     assert not any(source.reads("mia", table) for table in FAMILY)
     assert source.reads("mia", "sales.orders")
-    [told] = BackendFinding.objects.filter(kind="unknown", what__startswith=f"{denied} is denied")
-    assert all(table in told.what for table in FAMILY if table != denied)
+    [finding] = BackendFinding.objects.filter(kind="unknown", what__startswith=f"{denied} is denied")
+    assert all(table in finding.what for table in FAMILY if table != denied)

@@ -58,7 +58,7 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
     nothing was added.
     """
     kind, seen = kinds.get(row.kind), out_there.observe()
-    by_spark = kind.wanted is None and not any(found.part_of for found in seen.objects)
+    by_spark = kind.wanted is None and not any(item.part_of for item in seen.objects)
     if by_spark:
         _facts(row, out_there, catalog, seen, into)
     else:  # a way that only the sync knows: it says what should be there, and Spark compares

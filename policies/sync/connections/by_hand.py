@@ -7,27 +7,39 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, ngettext
 
+from accounts.models import Principal
+from catalog.models import Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden.backends.kinds import Kind
 from policies.authority import Actor, Authority
-from policies.decisions import ask
+from policies.decisions import ask, duties
 from policies.errors import Conflict, Invalid, Refused
-from policies.events import BACKEND_CONNECTED, GRANT_REMOVED, OWNER_ENDED
+from policies.events import BACKEND_CONNECTED, GRANT_REMOVED, OWNER_ENDED, EventDraft
 from policies.models import Backend, Event, Grant, Ownership
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress
 from policies.record.event_drafts import make_event
+from policies.services.duties import take
 
 KEEP, HAND_OVER = "keep", "hand-over"
 CHOICES = (KEEP, HAND_OVER)
 MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class HeldGrant:
+    """A grant, and who has it: a name, or a role."""
+
+    grant: Grant
+    holder: str
 
 
 @dataclass(frozen=True)
@@ -36,20 +48,21 @@ class Registered:
 
     node: Node
     owner: Ownership | None
-    grants: tuple[Grant, ...]
-    holders: tuple[str, ...]
-    """Who has each of the grants."""
+    grants: tuple[HeldGrant, ...]
+    duties: tuple[tuple[str, Principal], ...]
 
     @property
     def text(self) -> str:
-        """table shop.sales.orders (owner eve; SELECT_TABLE for role readers)"""
+        """table shop.sales.orders (owner eve; SELECT_TABLE for role readers, approve_requests for bo)"""
         owner = gettext("owner %(name)s") % {"name": self.owner.owner.name} if self.owner else ""
-        given = dict.fromkeys(
-            gettext("%(privilege)s for %(holder)s") % {"privilege": grant.privilege, "holder": holder}
-            for grant, holder in zip(self.grants, self.holders, strict=True)
-        )
-        what = "; ".join(filter(None, (owner, some(list(given), ", "))))
-        return f"{self.node.type} {self.node.ref.full_name} ({what})"
+        given = [(held.grant.privilege, held.holder) for held in self.grants]
+        given += [(duty, holder.name) for duty, holder in self.duties]
+        texts = [
+            gettext("%(privilege)s for %(holder)s") % {"privilege": what, "holder": holder}
+            for what, holder in dict.fromkeys(given)
+        ]
+        rights = "; ".join(filter(None, (owner, some(texts, ", "))))
+        return f"{self.node.type} {self.node.ref.full_name} ({rights})"
 
 
 def some(texts: Sequence[str], between: str) -> str:
@@ -65,48 +78,46 @@ def registered(place: Node, kind: Kind, *, now_connected: bool = False) -> list[
     Once connected, only what bears no mark of the source; with `now_connected` also what was there before the
     first connection, for who looks at it afterwards.
     """
-    by_hand, keys = Q(securable__external_id=""), set[int]()
+    by_hand, about = Q(securable__external_id=""), Q()
     if now_connected or not Backend.objects.filter(catalog=place.id).exists():
         first = Event.objects.filter(kind=BACKEND_CONNECTED, object_key=place.id).order_by("change").first()
         by_hand |= Q(securable__opened__lt=first.change_id) if first else Q(pk__in=[])
-        keys = {place.id} if place.path else keys
+        about = Q(pk=place.id) if place.path else about
     types = {*kind.objects, *kind.discovers.values()} - {place.type}
-    below = all_below(place.id).filter(by_hand, type__in=types)
-    return _with_rights(place, keys | set(below.values_list("securable", flat=True)))
+    below = all_below(place.id).filter(by_hand, type__in=types).values("securable")
+    objects = Securable.objects.filter(about | Q(pk__in=below)).values("pk")
+    return _with_rights(place, objects)
 
 
-def _with_rights(place: Node, keys: Collection[int]) -> list[Registered]:
-    owners = {
-        row.securable_id: row
-        for row in Ownership.objects.open()
-        .filter(securable__in={*keys, *place.lineage})
-        .select_related("owner")
-    }
-    above = {key: owners[key].owner_id for key in place.lineage if key in owners}
+def _with_rights(place: Node, objects: QuerySet[Any]) -> list[Registered]:
+    facts = Ownership.objects.open().select_related("owner")
+    above = {row.securable_id: row.owner_id for row in facts.filter(securable__in=place.lineage)}
     owned = {
-        key: owners[key]
-        for key in keys
-        if key in owners and owners[key].owner_id not in {above[up] for up in above if up != key}
+        row.securable_id: row
+        for row in facts.filter(securable__in=objects)
+        if row.owner_id not in {owner for key, owner in above.items() if key != row.securable_id}
     }
-    given: dict[int, list[Grant]] = defaultdict(list)
-    allowed = Grant.objects.open().filter(securable__in=keys, effect=Effect.ALLOW).select_related("holder")
-    for grant in allowed.order_by("pk"):
-        given[grant.securable_id or 0].append(grant)
-    roles = nodes({grant.role_id for grants in given.values() for grant in grants if grant.role_id})
+    grants = _grants_on(objects)
+    held: dict[int, list[tuple[str, Principal]]] = defaultdict(list)
+    for key, duty, holder in duties.duties_on(objects):
+        held[key].append((duty, holder))
+    by_id = nodes(owned.keys() | grants.keys() | held.keys())
     rows = [
-        Registered(
-            node, owned.get(key), tuple(given[key]), tuple(_holder(grant, roles) for grant in given[key])
-        )
-        for key, node in nodes(owned.keys() | given.keys()).items()
+        Registered(node, owned.get(key), tuple(grants[key]), tuple(held[key])) for key, node in by_id.items()
     ]
     return sorted(rows, key=lambda row: row.node.names)
 
 
-def _holder(grant: Grant, roles: dict[int, Node]) -> str:
-    if grant.holder is not None:
-        return grant.holder.name
-    role = roles.get(grant.role_id or 0)
-    return f"role {role.name}" if role else f"role {grant.role_id}"
+def _grants_on(objects: QuerySet[Any]) -> dict[int, list[HeldGrant]]:
+    rows = Grant.objects.open().filter(securable__in=objects, effect=Effect.ALLOW).select_related("holder")
+    given = list(rows.order_by("pk"))
+    roles = nodes({grant.role_id for grant in given if grant.role_id})
+    grants: dict[int, list[HeldGrant]] = defaultdict(list)
+    for grant in given:
+        role = roles.get(grant.role_id or 0)
+        holder = grant.holder.name if grant.holder else f"role {role.name if role else grant.role_id}"
+        grants[grant.securable_id or 0].append(HeldGrant(grant, holder))
+    return grants
 
 
 @dataclass(frozen=True)
@@ -119,8 +130,16 @@ class Decision:
 
 def likeness(rows: Sequence[Registered]) -> str:
     """What tells these from others that were registered meanwhile."""
-    told = [(row.node.id, row.owner and row.owner.pk, [grant.pk for grant in row.grants]) for row in rows]
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+    parts = [
+        (
+            row.node.id,
+            row.owner and row.owner.pk,
+            [held.grant.pk for held in row.grants],
+            [(duty, holder.pk) for duty, holder in row.duties],
+        )
+        for row in rows
+    ]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def decide(
@@ -141,30 +160,27 @@ def decide(
     if decision.choice == HAND_OVER:
         if by.decides_as is not None and not ask.ask(by.decides_as, "set_owner", place):
             raise Refused(gettext("You may not set the owner of %(name)s.") % {"name": place.name})
-        _hand_over(current, [row for row in rows if row.node.id != place.id], authority)
+        _hand_over(current, [row for row in rows if row.node.id != place.id], by, authority)
     names = [row.node.ref.full_name for row in rows[:MOST_SHOWN]]
     return {"registered": decision.choice, "many": len(rows), "names": names}
 
 
-def _hand_over(current: ChangeInProgress, rows: Sequence[Registered], authority: Authority) -> None:
+def _hand_over(
+    current: ChangeInProgress, rows: Sequence[Registered], by: Actor, authority: Authority
+) -> None:
     owners = [(row.owner, make_event(OWNER_ENDED, row.node, row.owner.owner)) for row in rows if row.owner]
-    grants = [
-        (
-            grant,
-            make_event(
-                GRANT_REMOVED,
-                row.node,
-                *([grant.holder] if grant.holder else []),
-                privilege=grant.privilege,
-                holder=grant.holder.pseudonym if grant.holder else holder,
-                role=grant.role_id,
-            ),
-        )
-        for row in rows
-        for grant, holder in zip(row.grants, row.holders, strict=True)
-    ]
     current.end_all(owners, by=authority)
-    current.end_all(grants, by=authority)
+    current.end_all([(held.grant, _end_of(row, held)) for row in rows for held in row.grants], by=authority)
+    for row in rows:
+        for duty, holder in row.duties:
+            take(row.node, duty, holder, by=by, authority=authority)
+
+
+def _end_of(row: Registered, held: HeldGrant) -> EventDraft:
+    people = [held.grant.holder] if held.grant.holder else []
+    holder = held.grant.holder.pseudonym if held.grant.holder else held.holder
+    given = {"privilege": held.grant.privilege, "holder": holder, "role": held.grant.role_id}
+    return make_event(GRANT_REMOVED, row.node, *people, **given)
 
 
 def _undecided(rows: Sequence[Registered]) -> str:

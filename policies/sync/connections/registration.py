@@ -86,8 +86,8 @@ def connect(
     if shared and not reason.strip():
         raise Invalid(gettext("Give a reason why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
-        there = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
-        catalog = there
+        existing = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
+        catalog = existing
         if catalog is None:
             properties = {"type": known.catalog_type, "provider": known.provider}
             new = NewObject("catalog", catalog_name, properties=properties)
@@ -99,9 +99,9 @@ def connect(
         if elsewhere and not keeps_places:
             _refuse_placed(catalog, known, url)
         decided: dict[str, object] = {}
-        if elsewhere and there is not None:
+        if elsewhere and existing is not None:
             chosen = registered or by_hand.Decision()
-            decided = by_hand.decide(current, there, known, chosen, by=by, authority=authority)
+            decided = by_hand.decide(current, existing, known, chosen, by=by, authority=authority)
         row, _ = Backend.objects.update_or_create(
             catalog_id=catalog.id,
             defaults={
@@ -117,8 +117,8 @@ def connect(
         )
         if not known.whole_realm:
             _mark_connected(catalog)
-        said = make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy, **decided)
-        current.say(said, by=authority)
+        draft = make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy, **decided)
+        current.say(draft, by=authority)
     return row
 
 

@@ -53,6 +53,7 @@ def form(site: RangerSite) -> dict[str, str]:
         "its-tls": "no",
         "its-beside": "no",
         "policy": "repair",
+        "registered": "keep",
     }
 
 

@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from lakewarden.backends import kinds
 from policies.authority import Actor
 from policies.errors import Invalid, Refused
-from policies.models import Backend, Event, Grant, Ownership
+from policies.models import Backend, Event, Grant, Ownership, UserDuty
 from policies.services import duties, objects
 from policies.services.objects import NewObject
 from policies.sync import worker
@@ -41,6 +41,9 @@ def squatted(demo_members: Node) -> Node:
     ana = people.ensure("user", "ana")
     objects.register(sales, [NewObject("table", "orders")], owner=ana, by=BY, authority=AUTHORITY)
     a_role(demo_members, "peeking", "allow SELECT_TABLE on table shop.sales.orders", held_by=("mia",))
+    people.make_account("mia")
+    mia = people.ensure("user", "mia")
+    duties.give(the("table", "shop.sales.orders"), "break_glass", mia, by=BY, authority=AUTHORITY)
     a_role(demo_members, "entering", "allow USE_CATALOG on metalake", "allow USE_SCHEMA on metalake")
     return shop
 
@@ -62,19 +65,19 @@ def test_nothing_is_connected_until_somebody_decides_on_what_was_registered(
         connect(demo_members, source)
     text = str(raised.value)
     assert "catalog shop (owner olivia)" in text
-    assert "table shop.sales.orders (owner ana; SELECT_TABLE for role peeking)" in text
+    assert "table shop.sales.orders (owner ana; SELECT_TABLE for role peeking, break_glass for mia)" in text
     assert not Backend.objects.exists()
 
 
 def test_what_is_kept_is_in_the_record_and_bound(squatted: Node, demo_members: Node, source: Source) -> None:
     row = connect(demo_members, source, registered=KEEP)
-    said = Event.objects.get(kind="backend.connected").data
-    assert (said["registered"], said["many"]) == ("keep", 2)
-    assert said["names"] == ["shop", "shop.sales.orders"]
+    data = Event.objects.get(kind="backend.connected").data
+    assert (data["registered"], data["many"]) == ("keep", 2)
+    assert data["names"] == ["shop", "shop.sales.orders"]
     assert owner_of("shop.sales.orders") == ["ana"]
     discover_now(row)
     shown = [item.text for item in by_hand.registered(squatted, POSTGRESQL, now_connected=True)]
-    assert "table shop.sales.orders (owner ana; SELECT_TABLE for role peeking)" in shown
+    assert "table shop.sales.orders (owner ana; SELECT_TABLE for role peeking, break_glass for mia)" in shown
 
 
 def test_what_is_handed_over_belongs_to_the_owner_of_the_catalog_and_opens_nothing_to_others(
@@ -82,7 +85,9 @@ def test_what_is_handed_over_belongs_to_the_owner_of_the_catalog_and_opens_nothi
 ) -> None:
     row = connect(demo_members, source, registered=HAND_OVER)
     assert owner_of("shop.sales.orders") == []
-    assert not Grant.objects.open().filter(securable=the("table", "shop.sales.orders").id).exists()
+    orders = the("table", "shop.sales.orders").id
+    assert not Grant.objects.open().filter(securable=orders).exists()
+    assert not UserDuty.objects.filter(content_object=orders).exists()
     assert Ownership.objects.open().get(securable=squatted.id).owner.name == "olivia"
     discover_now(row)
     worker.deliver(row)
@@ -137,14 +142,14 @@ def test_who_may_create_tables_names_none_in_what_is_connected(demo_members: Nod
 
 
 def filled(source: Source, **more: str) -> dict[str, str]:
-    there = conninfo_to_dict(source.url())
+    server = conninfo_to_dict(source.url())
     return {
         "kind": "postgresql",
         "catalog": "shop",
-        "host": str(there["host"]),
+        "host": str(server["host"]),
         "its-database": source.database,
         "user": "postgres",
-        "password": str(there["password"]),
+        "password": str(server["password"]),
         "its-tls": "prefer",
         "policy": "repair",
         **more,
@@ -156,7 +161,7 @@ def test_the_page_shows_them_and_asks(
 ) -> None:
     marek, page = signed_in("marek"), f"/realms/{demo_members.id}/connect?kind=postgresql"
     tried = posted(marek, page, **filled(source), step="try").content
-    assert b"table shop.sales.orders (owner ana; SELECT_TABLE for role peeking)" in tried
+    assert b"table shop.sales.orders (owner ana; SELECT_TABLE for role peeking, break_glass for mia)" in tried
     assert b"checked" not in tried.partition(b'name="registered"')[2].partition(b"</fieldset>")[0]
     undecided = posted(marek, page, **filled(source), step="connect")
     assert b"Not connected." in undecided.content
@@ -181,4 +186,4 @@ def test_who_agrees_to_a_connection_sees_what_was_registered_before(
     row = connect(demo_members, source, registered=KEEP, by=by, authority=authority)
     settings.LAKEWARDEN_SERVICE_ADMINS = ["sam"]
     page = signed_in("sam").get(f"/sync/{row.pk}/agree").content
-    assert b"table shop.sales.orders (owner ana; SELECT_TABLE for role peeking)" in page
+    assert b"table shop.sales.orders (owner ana; SELECT_TABLE for role peeking, break_glass for mia)" in page

@@ -45,7 +45,10 @@ REGISTERED = (
     (
         by_hand.HAND_OVER,
         gettext_lazy("Hand over"),
-        gettext_lazy("What is in the catalog goes to its owner, and grants on it end."),
+        gettext_lazy(
+            "All that lies in the catalog goes to its owner, and the grants on that end. What the catalog "
+            "itself has stays."
+        ),
     ),
 )
 SERVER = ("host", "port", "user")
