@@ -121,7 +121,8 @@ def test_one_job_queries_the_tables_of_both_catalogs(engine: Engine, mysql: Mari
     hive = staff.create_catalog("hive_catalog", Catalog.Type.RELATIONAL, "hive", "", {})
     made = staff.create_catalog("mysql_catalog", Catalog.Type.RELATIONAL, "jdbc-mysql", "", properties)
     url = mysql.server.url(mysql.pusher, "secret")
-    call_command("connect", "test/mysql_catalog", "mariadb", "--url", url, stdout=StringIO())
+    arguments = ("connect", "test/mysql_catalog", "mariadb", "--url", url, "--registered", "keep")
+    call_command(*arguments, stdout=StringIO())
 
     with engine.job_of("other") as run, pytest.raises(AccessDenied, match="mysql_catalog"):
         run("CREATE NAMESPACE mysql_catalog.mysql_db")
@@ -184,6 +185,8 @@ def test_a_value_in_a_statement_is_no_sql_of_the_databases_own(engine: Engine, m
         "mariadb",
         "--url",
         mysql.server.url(mysql.pusher, "secret"),
+        "--registered",
+        "keep",
         stdout=StringIO(),
     )
     discover()
