@@ -183,3 +183,9 @@ def test_the_page_of_systemd_installs_what_the_units_run() -> None:
     assert (
         "--bind=127.0.0.1:8000" in unit("web")["ExecStart"] and "proxy_pass http://127.0.0.1:8000;" in proxy
     )
+
+
+def test_the_proxy_takes_requests_and_answers_whole() -> None:
+    """A web process has eight threads: sixty clients that sent a byte now and then stopped every answer."""
+    proxy = (DEPLOY / "nginx" / "lakewarden.conf").read_text()
+    assert "proxy_request_buffering on;" in proxy and "proxy_buffering on;" in proxy
