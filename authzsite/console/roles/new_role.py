@@ -170,7 +170,9 @@ class NewRoleView(ObjectChangeView):
         codes, node = form.cleaned_data.get("rights", ()), form.node
         codes = codes or (form.data.getlist("rights") if node is not None else ())
         chosen = form["who"].chosen if "who" in form.fields else ()
-        return GrantRequest(node, tuple(chosen), tuple(codes)) if node and codes and chosen else None
+        if not (node and codes and chosen):
+            return None
+        return GrantRequest(node, tuple(chosen), tuple(codes), way=False)  # a role gives what is chosen
 
     def plan(self, form: NewRoleForm) -> Plan:
         wish = self.wish(form)

@@ -42,10 +42,9 @@ from policies.services.grants import Grantable, GrantRequest
 from policies.sync.actions.foreign_orders import ordered
 from policies.sync.connections.opening import open_backend
 from policies.sync.differences import items
-from policies.sync.differences.findings import hindrance_in_words
+from policies.sync.differences.findings import OPTION, hindrance_in_words
 from policies.sync.safeguards.report_only import only_reports
 
-OPTION = " WITH GRANT OPTION"
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
 
 

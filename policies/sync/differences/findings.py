@@ -32,6 +32,13 @@ CANNOT_GIVE = sentence(
     "so it cannot grant the same.",
 )
 
+PASSED_ON = sentence(
+    "foreign.passed_on",
+    "{account} has passed this on to {other}, and the account that Lakewarden uses in {system} cannot "
+    "revoke that.",
+)
+OPTION = " WITH GRANT OPTION"
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -117,17 +124,38 @@ def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> N
         for source_object in seen.objects
         if source_object.owner in seen.barred
     }
-    for row in rows if seen.barred else ():
-        if row.kind == "foreign" and row.grantor in seen.barred:
+    foreign = [row for row in rows if row.kind == "foreign"] if seen.barred else []
+    for row in foreign:
+        if row.grantor in seen.barred:
             row.hindered["take"] = say(CANNOT_TAKE, system=system, account=row.grantor).as_data()
-        if row.kind == "foreign" and tuple(row.path) in owners:
+        if tuple(row.path) in owners:
             owner = owners[tuple(row.path)]
             row.hindered["give"] = say(CANNOT_GIVE, system=system, account=owner).as_data()
+    _hinder_passed_on(foreign, system)
+
+
+def _hinder_passed_on(foreign: Iterable[BackendFinding], system: str) -> None:
+    """What was passed on goes only after what rests on it: where that cannot be revoked, neither can this."""
+    rights: dict[tuple[str, str, str, str], list[BackendFinding]] = {}
+    for row in foreign:
+        key = (row.holder, row.type, row.place, row.what.removesuffix(OPTION))
+        rights.setdefault(key, []).append(row)
+    stays = [row for row in foreign if "take" in row.hindered]
+    while stays:
+        other = stays.pop()
+        key = (other.grantor, other.type, other.place, other.what.removesuffix(OPTION))
+        passed_on = [row for row in rights.get(key, ()) if "take" not in row.hindered]
+        for row in passed_on:
+            sentence_ = say(PASSED_ON, system=system, account=row.holder, other=other.holder)
+            row.hindered["take"] = sentence_.as_data()
+        stays += passed_on
 
 
 def hindrance_in_words(kept: dict[str, Any] | str) -> str:
     """What is kept of a hindrance, in the language that is spoken now; what was kept before is English."""
-    return filled((read_back(kept, (CANNOT_TAKE, CANNOT_GIVE)) or kept) if isinstance(kept, str) else kept)
+    return filled(
+        (read_back(kept, (CANNOT_TAKE, CANNOT_GIVE, PASSED_ON)) or kept) if isinstance(kept, str) else kept
+    )
 
 
 def _concern(rows: Iterable[BackendFinding], concern: Concern) -> None:

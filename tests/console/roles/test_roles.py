@@ -106,7 +106,21 @@ def test_a_new_role_gives_on_the_object_by_the_name_that_is_offered_for_it(
     typed = {"name": "readers", "on": name, "who": "user:ana", "step": "look"}
     looked = signed_in("marek").post(f"/roles/new?in={shop.id}", typed).content.decode()
     assert f'name="rights_of" value="{orders().id}"' in looked
-    assert "may read orders" in looked
+
+
+@pytest.mark.parametrize("way", [True, False])
+def test_a_new_role_s_preview_promises_no_access_that_its_rights_do_not_give(
+    way: bool, shop: Node, signed_in: Enter
+) -> None:
+    if way:
+        a_role(shop, "opens", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
+    typed = {"name": "readers", "on": "orders", "who": "user:ana", "rights": "SELECT_TABLE"}
+    typed["rights_of"] = str(orders().id)
+    marek, address = signed_in("marek"), f"/roles/new?in={shop.id}"
+    looked = marek.post(address, {**typed, "step": "look"}).content.decode()
+    posted(marek, address, **typed)
+    assert can("ana", orders()) == way
+    assert ("may read orders" in looked) == way, re.findall("<li.*?</li>", looked, re.S)
 
 
 def test_the_focus_stays_where_a_holder_was_chosen(shop: Node, signed_in: Enter) -> None:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from accounts import people
 from authzsite.console.reviews.rows import effect
 from lakewarden.backends.base import Right, Step
+from policies.errors import Invalid
 from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, ReviewRow, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence
@@ -208,6 +209,25 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     delivered()
     assert ForeignOrder.objects.filter(done__isnull=True).count() == 0
     assert given_out_there(source, "mia", "orders")
+
+
+def test_what_was_passed_on_by_someone_whom_we_cannot_act_for_is_not_offered(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    rights = BackendFinding.objects.filter(kind="foreign", holder="tomas", place="sales.orders")
+    assert rights.exists() and not any(right.hindered for right in rights)
+    barred(source)
+    worker.look(Backend.objects.get())
+    olivia = signed_in("olivia")
+    board = olivia.get("/sync").content.decode()
+    assert "tomas has passed this on to mia, and the account that Lakewarden uses" in plain(board)
+    for right in rights:
+        assert f"/sync/findings/{right.pk}/adopt" not in board
+        with pytest.raises(Invalid):
+            foreign_rights.revoke(right.pk, by=acting("olivia"))
+    source.run("GRANT tomas TO keeper")
+    worker.look(Backend.objects.get())
+    assert not any(right.hindered for right in rights.all())
 
 
 def test_a_right_that_cannot_be_given_stands_alone(shop: Backend, source: Source, signed_in: Enter) -> None:
