@@ -85,8 +85,8 @@ WALKS = (
         "Roles: make one in one form",
         "marek",
         "/roles",
-        "link Create a role > textbox Name: returns > textbox Grants access on: sales ⏎ > "
-        "see Read every table > textbox Held by: ana ⏎ > see Ana Analyst > button Create the role > "
+        "link Create a role > textbox Name: returns > textbox Grants access on: orders ⏎ > "
+        "see Read the table > textbox Held by: ana ⏎ > see Ana Analyst > button Create the role > "
         "see Role returns is created",
         holds_returns,
     ),

@@ -16,6 +16,7 @@ from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.sync.differences import items
+from policies.sync.differences.findings import OPTION
 from policies.sync.status import differing_on
 
 RIGHTS = {
@@ -30,7 +31,6 @@ RIGHTS = {
     "EXECUTE": gettext_lazy("Execute"),
 }
 """The backend's rights in our words, the plainest first."""
-OPTION = " WITH GRANT OPTION"
 RESTORED, STUCK, MOVING, LEFT = "restored", "stuck", "moving", "left"
 """What a backend is at, besides the states of its row."""
 

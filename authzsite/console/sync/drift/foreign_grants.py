@@ -34,6 +34,7 @@ from policies.errors import NotFound
 from policies.services.grants import Grantable
 from policies.sync.actions import foreign_orders, foreign_rights
 from policies.sync.actions.foreign_rights import Foreign
+from policies.sync.differences.findings import OPTION
 
 LONGEST = timedelta(days=366)
 
@@ -88,7 +89,7 @@ def adopted(about: Foreign) -> tuple[DiffLine, ...]:
         "part": about.first.grantor or _("someone"),
     }
     lines.append(DiffLine("same", name, gain, _("%(note)s Nobody is cut off in between.") % {"note": note}))
-    passed_on = any(right.endswith(foreign_rights.OPTION) for right in about.covered)
+    passed_on = any(right.endswith(OPTION) for right in about.covered)
     if passed_on:
         values = {"rights": words.listed(rights), "name": about.node.name}
         text = _("may no longer pass it on to others: %(rights)s on %(name)s") % values
