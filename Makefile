@@ -81,7 +81,7 @@ messages: .venv/ready-dev ## authzsite/locale/: the texts to translate, collecte
 bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh
 
-screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, light and dark, narrow and wide
+screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, light and dark, narrow and wide; LOCALE=de for German
 	@exec $(PYTHON) -m pytest -q -m slow tests/console/test_screenshots.py
 
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test; JUNIT=file reads a run

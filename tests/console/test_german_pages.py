@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
+from policies.models import Backend
+from policies.services import grants
+from policies.services.grants import GrantRequest
+from policies.sync import worker
 from tests.console.screens import WIDTHS
-from tests.console.site_pages import ADMIN, ROOMS, furnish
+from tests.console.site_pages import ADMIN, ROOMS, furnish, mirrored
 from tests.console.test_browser import site, visit
-from tests.factories import the
+from tests.factories import a_person, acting, the
+from tests.sync.conftest import Source
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -60,3 +69,20 @@ def too_wide(
             page.set_viewport_size({"width": width, "height": 900})
             if wide := page.evaluate(TOO_WIDE):
                 yield name, width, wide
+
+
+@pytest.mark.slow
+def test_the_table_of_who_has_access_fits_with_all_that_it_can_show(
+    visit: Callable[..., Any], source: Source
+) -> None:
+    """Ends, usage, the state in the backend and grants made outside: seven columns."""
+    numbers = mirrored(the("metalake"), source)
+    table, now = the("table", "lake.sales.orders"), timezone.now()
+    wish = GrantRequest(table, (a_person("ana"),), ("SELECT_TABLE",), None, now + timedelta(days=9))
+    grants.add(wish, by=acting("olivia"))
+    worker.deliver(Backend.objects.get(pk=numbers["backend"]))
+    use = ReportedUse(a_person("ana"), table, "read", executed=True, at=now - timedelta(days=1))
+    uses.take(table.realm_id, a_person("jobs"), "nightly", [use])
+    page = visit("olivia", width=1280)
+    room = ("Object", "olivia", "/objects/{lake_orders}")
+    assert list(too_wide(page, [room], numbers, (800, 900, 1024, 1152, 1280, 1440))) == []

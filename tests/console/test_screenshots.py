@@ -1,10 +1,12 @@
 """The contact sheet: every room with something going on, light and dark, narrow and wide, in var/screenshots.
 
 `make screenshots` writes it; look at it.  It fails where a room answers with an error or scrolls sideways.
+`LOCALE=de make screenshots` takes them in another language that the site offers, into a folder of its own.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from html import escape
@@ -46,12 +48,17 @@ def test_every_room_has_its_picture(visit: Callable[..., Any], settings: Any, so
     under(the("schema", "shop.sales"), "table", *(f"{letter}_{at}" for letter in "bkpw" for at in range(20)))
     numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
     wrong, pages, rooms = [], dict[str, Any](), (*ROOMS, *ROOMS_OUT_THERE)
-    folder = Path(settings.BASE_DIR) / "var" / "screenshots"
+    language = os.environ.get("LOCALE", "en")
+    assert language in dict(settings.LANGUAGES)
+    folder = (
+        Path(settings.BASE_DIR) / "var" / ("screenshots" if language == "en" else f"screenshots-{language}")
+    )
     folder.mkdir(parents=True, exist_ok=True)
     shots: list[tuple[str, str, str]] = []
     for name, who, address in rooms:
         if who not in pages:
             pages[who] = visit(who)
+            pages[who].set_extra_http_headers({"Accept-Language": language})
         page = pages[who]
         answer = page.goto(address.format(**numbers))
         page.wait_for_load_state("networkidle")
