@@ -86,6 +86,8 @@ def of_tables() -> Iterator[tuple[Text, str]]:
             name = type_.replace("_", " ")
             yield Text(name, "", "kind of object"), "lakewarden/law/dialects"
             yield Text(name, plural_of(name)), "lakewarden/law/dialects"
+    for operation in dialects.get("gravitino").operations.values():
+        yield Text(operation.label), "lakewarden/law/dialects"
     for code in BUILT_IN:
         backend = kinds.get(code)
         some = [backend.label, backend.experimental]

@@ -14,6 +14,8 @@ from django.utils.translation import trans_real
 from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 CODE, MIRRORED = "en-xa", "ar-xb"
+LETTERS = frozenset("ACDEGHIJKLNORSTUYZacdeghijklnorstuyz")
+"""Those that a marked text has with accents alone."""
 _ACCENTED = str.maketrans("ACDEGHIJKLNORSTUYZacdeghijklnorstuyz", "ÅÇÐÉĜĤÎĴĶĻÑÖŔŠŢÛÝŽåçðéĝĥîĵķļñöŕšţûýž")
 _KEPT = re.compile(r"%(?:\(\w+\))?[sd%]|<[^>]*>|&\w+;|\{\w*\}")
 """What stands within a text and is no word: what is filled in, and marks of HTML."""

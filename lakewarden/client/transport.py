@@ -233,9 +233,9 @@ class Transport:
         if 300 <= error.code < 400:
             text = "it redirects, and the token is not sent on; set the address it points to"
         else:
-            text = f"status {error.code}: {_message(error, deadline)}"
+            text = f"{_message(error, deadline)} (status {error.code})"
         kind = _BY_STATUS.get(error.code, Unavailable)
-        return kind(self.tidy(f"{self.url} refused the question: {text} (request {request_id})"))
+        return kind(self.tidy(f"{self.url} rejected the request: {text} (request {request_id})"))
 
     def _trouble(self, error: Exception, request_id: str) -> Exception:
         cause = getattr(error, "reason", error)

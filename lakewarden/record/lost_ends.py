@@ -33,7 +33,7 @@ class Lost(NamedTuple):
     def __str__(self) -> str:
         what = "refusals and views" if self.log.endswith("/access") else "revisions"
         return (
-            f"lost: {what} {self.ended + 1} to {self.signed}, when the database was restored from a copy: "
+            f"lost: {what} {self.ended + 1} to {self.signed}, when the database was restored from a backup: "
             f"{self.reason}"
         )
 

@@ -46,7 +46,7 @@ REQUEST = States(
             "Every decision was made, and part of it is granted: less, for less long, or not all of it.",
         ),
         Move("refuse", ("asked", "asked_back"), "refused", "Every decision has come, and nothing is given."),
-        Move("withdraw", ("asked", "asked_back"), "withdrawn", "The requester takes it back."),
+        Move("withdraw", ("asked", "asked_back"), "withdrawn", "The requester withdraws it."),
         Move("lapse", ("asked", "asked_back"), "lapsed", "Nobody decided in time."),
         Move(
             "reopen",
@@ -62,7 +62,7 @@ PART = States(
     "asked",
     {**WORDS, "needless": "not needed any more"},
     (
-        Move("ask_back", ("asked",), "asked_back", "A decider of this part asks something."),
+        Move("ask_back", ("asked",), "asked_back", "An approver of this part asks a question."),
         Move("answer", ("asked_back",), "asked", "The requester answers."),
         Move("approve", ("asked", "asked_back"), "approved", "An approver says yes."),
         Move(

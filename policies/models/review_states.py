@@ -43,7 +43,7 @@ ROW = States(
     },
     (
         Move("decide", ("open", "decided", "again"), "decided", "A reviewer decides, or changes it."),
-        Move("take_back", ("decided",), "open", "The reviewer takes the decision back."),
+        Move("take_back", ("decided",), "open", "The reviewer withdraws the decision."),
         Move("pass_on", ("open", "decided"), "open", "A stage is over; the next one decides."),
         Move("look_again", ("decided",), "again", "Drawn from quick decisions; another person looks."),
         Move("keep", ("open", "decided", "again"), "kept", "The review ended and nothing is to change."),

@@ -88,7 +88,7 @@ def let_go(root: Node, owns: Sequence[str], *, by: Actor, reason: str = "") -> N
     with change(POLICY_LET_GO, realm=realm_of(root), by=by, reason=reason) as current:
         authority = authority_to_make(root, by)
         if not any(kept.scope == scope_of(owns) for kept in of_realm(root)):
-            raise NotFound(gettext("No file that owns these parts is held against the realm."))
+            raise NotFound(gettext("No policy file that owns these parts is compared with the realm."))
         parts = sorted(owns)
         draft = make_event(POLICY_LET_GO, root, owns=parts, parts=", ".join(parts))
         current.say(draft, by=authority)

@@ -222,7 +222,7 @@ def _by_role(
         raise Invalid(gettext("Part of this was refused or reduced, and that role would give all of it."))
     held = mandates.over_role(request, parts, by, node, now=now)
     if not held:
-        raise Refused(gettext("You may not give role %(name)s.") % {"name": node.name})
+        raise Refused(gettext("You may not assign role %(name)s.") % {"name": node.name})
     return [*held, *(item for item in mine if item.part.kind != Kind.PRIVILEGE)]
 
 

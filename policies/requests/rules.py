@@ -22,7 +22,7 @@ from policies.requests import durations
 from policies.services import realm_of
 from policies.services.authorities import may
 
-RULE_SET = event("request.rule", "set what requests for {object} must say: {rule}")
+RULE_SET = event("request.rule", "set the request rules of {object}: {rule}")
 LONGEST_TICKET, LONGEST_REASON = 64, 4000
 MOST_REASON, MOST_HOURS = 2000, 24 * 366
 
@@ -184,7 +184,7 @@ def set_rule(
             by,
             "grant",
             node,
-            otherwise=gettext("You may not say what requests for %(name)s need.") % {"name": node.name},
+            otherwise=gettext("You may not set the request rules of %(name)s.") % {"name": node.name},
         )
         if _values(own(node)) == values:
             return False

@@ -31,7 +31,7 @@ Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 BATCH = 50
 PATIENCE = timedelta(days=7)
 """So long a closed review waits for a backend that cannot be read."""
-ENDED = notices.kind("review.ended", "your access reviews that are over", mail=False)
+ENDED = notices.kind("review.ended", "your completed access reviews", mail=False)
 CLOSED = sentence(
     "review.closed",
     "Review {title} is closed: {many} removal is proved.",

@@ -57,7 +57,7 @@ def pass_on(
         may = _authority(review, by, rows_)
         many = _put_on(desk, rows_)
         if not many:
-            raise Conflict(gettext("None of these rows can be passed on to them any more."))
+            raise Conflict(gettext("None of these rows can be reassigned to them any longer."))
         seat, new = ReviewSeat.objects.get_or_create(
             desk=desk, reviewer=to, defaults={"ground": PASSED, "by": by.principal}
         )

@@ -286,7 +286,7 @@ def test_administrators_superusers_and_tags_are_told(site):
         ("operator", "is an administrator of Ranger"),
         ("etl", "is a superuser of the plugin"),
         ("ops", "is a superuser of the plugin"),
-        ("tag service tags", "its policies are asked first, and are not read here"),
+        ("tag service tags", "its policies are checked first, and are not read here"),
     }
     assert PUSHER not in {bypass.holder for bypass in look(site).bypasses}
 

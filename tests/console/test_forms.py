@@ -301,7 +301,7 @@ def test_a_wrong_verb_gets_a_page_that_says_so(shop: Node, signed_in: Callable[[
     answer = signed_in("olivia").get("/sign-out")
     assert answer.status_code == 405
     assert answer["Allow"] == "POST"
-    assert b"This address does not accept that" in answer.content
+    assert b"This page does not accept this request" in answer.content
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])

@@ -32,5 +32,5 @@ def test_the_history_tells_of_duties_and_moments_as_people_do(
     wanted = EmergencyRequest(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
     opened = emergency_access.open_for_oneself(wanted, by=acting("carl"))
     page = signed_in("marek").get("/history").content.decode()
-    assert "gave the duty Emergency access on shop to Carl Conrad" in page
+    assert "assigned the duty Emergency access on shop to Carl Conrad" in page
     assert f"in an emergency, until {words.moment(opened.until, within=True)}" in page

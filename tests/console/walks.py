@@ -69,7 +69,7 @@ WALKS = (
         "/people",
         "searchbox Filter by name: ana ⏎ > link Ana Analyst > link Grant to Ana Analyst > "
         "searchbox Name of an object: orders ⏎ > link orders > see may read orders > "
-        "button Grant read until Friday > see Ana Analyst: read on orders",
+        "button Grant read until > see Ana Analyst: read on orders",
         lambda: can_read("ana"),
     ),
     Walk(
@@ -77,8 +77,8 @@ WALKS = (
         "marek",
         "/roles",
         "link Create a role > textbox Name: returns > button Create the role > "
-        "link Give to someone > textbox Who: ana ⏎ > see Ana Analyst > "
-        "button Give returns until Friday > see Ana Analyst: role returns",
+        "link Assign the role > textbox Who: ana ⏎ > see Ana Analyst > "
+        "button Assign returns until > see Ana Analyst: role returns",
         holds_returns,
     ),
     Walk(
@@ -112,9 +112,9 @@ WALKS = (
         "Duties: give one",
         "marek",
         "/objects/{sales}/duties",
-        "link Give a duty > textbox Who: ana ⏎ > see Ana Analyst > checkbox History > "
+        "link Assign a duty > textbox Who: ana ⏎ > see Ana Analyst > checkbox History > "
         "button Preview the change > see may read the history of sales > "
-        "button Give the duty > see 1 duty on sales",
+        "button Assign the duty > see 1 duty on sales",
         lambda: duties.has(a_person("ana"), "view_history", the("schema", "shop.sales")),
     ),
     Walk(
@@ -192,7 +192,7 @@ WALKS = (
         "/catalog/{sales}",
         "checkbox Choose orders > checkbox Choose refunds > button Grant on chosen > "
         "textbox Who: ana ⏎ > see may read orders and refunds > "
-        "button Grant read until Friday, on 2 objects > see Ana Analyst: 3 rights on 2 objects",
+        "button Grant read until > see Ana Analyst: 3 rights on 2 objects",
         lambda: can_read("ana"),
     ),
     Walk(
@@ -200,7 +200,7 @@ WALKS = (
         "olivia",
         "/objects/{orders}",
         "link Grant access > textbox Who: ana ⏎ > see may read orders > "
-        "button Grant read until Friday > see Ana Analyst: read on orders",
+        "button Grant read until > see Ana Analyst: read on orders",
         lambda: can_read("ana"),
     ),
     Walk(
@@ -299,7 +299,7 @@ WALKS = (
         "Same access: as a colleague has",
         "olivia",
         "/people/{mia}/same?as=user:ana",
-        "button Give > see saved",
+        "button Grant > see saved",
         lambda: grants.direct(the("table", "shop.sales.refunds"), a_person("mia")).exists(),
         busy=True,
     ),

@@ -6,120 +6,18 @@ takes is read as well.
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Callable, Iterable, Iterator
-from html.parser import HTMLParser
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-WORD = re.compile(r"[^\W\d_]{2,}")
-PROSE = re.compile(r"^[^a-zA-Z]*[A-Z][a-z]+\b|[a-z]{2,} [a-z]{2,} [a-z]{2,}|[a-z]{3,} .*[a-z]\.$")
-"""What people read: it begins with a capital letter, has three words, or ends as a sentence does."""
+from tests.unmarked import SPOKEN_IN_TEMPLATES, Code, in_script, in_template
 
-TAG = re.compile(r"({%.*?%}|{{.*?}}|{#.*?#})", re.DOTALL)
-ATTRIBUTES = ("alt", "aria-label", "aria-description", "data-label", "label", "placeholder", "title")
-ARGUMENT = re.compile(r'(?<!_\()(?<![\w-])"([^"]*)"')
-FILLED_IN = "\ue000"
-"""Stands for a tag of the template; no letter, and nothing that ends the name of an element."""
-NO_TEXT = {"code", "kbd", "pre", "script", "style"}
-SPOKEN_IN_TEMPLATES = {
-    # what stands unmarked, and why
-    "Lakewarden": "the name of the product",
-    "demo": "a name in the picture beside the sign-in",
-    "shop": "as the one above",
-    "sales": "as the one above",
-    "orders": "as the one above",
-    "shop.sales.orders": "the full name of an object, as an example",
-}
+ROOT = Path(__file__).resolve().parents[2]
 IN_ENGLISH = {"evidence/": "files of evidence are in English, as the record that they are made of"}
 """Folders of templates."""
 
 
-class Texts(HTMLParser):
-    """What a template itself says, with the line of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[tuple[int, str]] = []
-        self._inside: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        tag, given = tag.strip(FILLED_IN), dict(attrs)
-        values = [given.get(name) for name in ATTRIBUTES]
-        values += [value for name, value in attrs if name.startswith("data-") and PROSE.search(value or "")]
-        if tag == "input" and given.get("type") in ("submit", "button", "reset"):
-            values.append(given.get("value"))
-        self.texts += [(self.getpos()[0], text) for text in values if text]
-        if tag in NO_TEXT:
-            self._inside.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._inside and self._inside[-1] == tag:
-            self._inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self._inside:
-            self.texts.append((self.getpos()[0], data))
-
-
-def without_tags(source: str) -> str:
-    """The HTML of a template, without what is marked and what is filled in; each line stays where it is."""
-    left, until = [], ""
-    for part in TAG.split(source):
-        lines = "\n" * part.count("\n")
-        match = re.match(r"{%\s*(\w+)", part)
-        if until:
-            until = "" if match and match[1] == until else until
-            left.append(lines)
-        elif match and match[1] in ("blocktranslate", "comment"):
-            until = f"end{match[1]}"
-            left.append(FILLED_IN + lines)
-        else:
-            left.append(FILLED_IN + lines if part.startswith(("{%", "{{", "{#")) else part)
-    return "".join(left)
-
-
-def in_template(source: str) -> Iterator[tuple[int, str]]:
-    """Each unmarked text of a template, with its line."""
-    reader = Texts()
-    reader.feed(without_tags(source).replace(f"<{FILLED_IN}", "<x"))  # the name of an element, filled in
-    reader.close()
-    for line, text in reader.texts:
-        for piece in text.split(FILLED_IN):
-            words = " ".join(piece.split()).strip(" .,:;·–")
-            if WORD.search(words) and words not in SPOKEN_IN_TEMPLATES:
-                yield line, words
-    for part in TAG.finditer(source):
-        if not re.match(r"{%\s*(translate|blocktranslate|extends|load|url|static|comment)\b", part[0]):
-            line = source.count("\n", 0, part.start()) + 1
-            yield from ((line, text) for text in ARGUMENT.findall(part[0]) if PROSE.search(text))
-
-
-MARKS = {
-    *("_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy", "noop"),
-    *("gettext_noop", "count", "waits", "sentence"),
-}
-SILENT = {
-    "ValueError",
-    "TypeError",
-    "AssertionError",
-    "debug",
-    "info",
-    "warning",
-    "error",
-    "cast",
-    "TypeVar",
-    "namedtuple",
-    "NamedTuple",
-}
-"""What a reader of a page never sees: errors of programmers, the log of the server, names of types."""
 PAGES = ("authzsite/console", "authzsite/runtime/middleware.py", "policies/notices")
 COLLECTED = {"authzsite/console/help/glossary.py": "a table that scripts/messages.py collects as a whole"}
 IN_CODE: dict[str, tuple[str, ...]] = {
@@ -169,69 +67,6 @@ IN_CODE: dict[str, tuple[str, ...]] = {
         *(" Until ", "Urgent: "),
     ),
 }
-
-
-class Code(ast.NodeVisitor):
-    """The texts of a module that nobody marked."""
-
-    def __init__(self, source: str) -> None:
-        self.texts: list[tuple[int, str]] = []
-        self.visit(ast.parse(source))
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str) and PROSE.search(node.value):
-            self.texts.append((node.lineno, node.value))
-
-    def visit_Dict(self, node: ast.Dict) -> None:
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is not None:
-                self.visit(key)
-            text = value.value if isinstance(value, ast.Constant) else ""
-            if getattr(key, "value", "") in ATTRIBUTES and WORD.search(str(text)):
-                self.texts.append((value.lineno, str(text)))  # also a single word in small letters
-            else:
-                self.visit(value)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # else it is a docstring
-            self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        if getattr(node.func, "id", getattr(node.func, "attr", "")) not in MARKS | SILENT:
-            self.generic_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        if getattr(node.targets[0], "id", "") != "__all__":
-            self.generic_visit(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        self.visit(node.value)  # a key is no text, nor is the name of a type
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.visit(node.value)
-
-    def visit_arguments(self, node: ast.arguments) -> None:
-        for value in (*node.defaults, *filter(None, node.kw_defaults)):
-            self.visit(value)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        for part in (*node.decorator_list, node.args, *node.body):
-            self.visit(part)
-
-
-LITERAL = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL
-)
-IN_SCRIPTS = {"Escape": "a key", "Enter": "a key", "Home": "a key", "End": "a key"}
-
-
-def in_script(source: str) -> Iterator[tuple[int, str]]:
-    """What a script says itself; a template has to hand it over, translated, as `data-…`."""
-    for literal in LITERAL.finditer(source):
-        text = re.sub(r"\$\{.*?\}", "", literal[0][1:-1])
-        if not literal[0].startswith(("//", "/*")) and PROSE.search(text) and text not in IN_SCRIPTS:
-            yield source.count("\n", 0, literal.start()) + 1, text
 
 
 def found_in(paths: list[Path], read: Callable[[str], Iterable[tuple[int, str]]]) -> list[str]:
@@ -284,6 +119,32 @@ def test_each_exception_is_still_there() -> None:
     assert [text for text in SPOKEN_IN_TEMPLATES if text not in templates] == []
 
 
+READ = {".html": in_template, ".js": in_script, ".py": lambda source: Code(source).texts}
+PLANTED = {
+    # a file of each kind, a line of it, and what is planted in a copy behind that
+    "a branch of a template": ("templates/console/home/home.html", "{% if own %}", "<b>Owner</b>"),
+    "the title of a template": ("templates/console/home/home.html", "{% block title %}", "Owner "),
+    "what a view shows": (
+        "authzsite/console/home/views.py",
+        '"actions": [waits.step()],',
+        '"a": "All yours",',
+    ),
+    "the label of a field": ("authzsite/console/insights/hint.py", "required=True,", 'label="owner",'),
+    "the help of a field": ("authzsite/console/insights/hint.py", "required=True,", 'help_text="a ticket",'),
+    "a script": ("static/js/ticks.js", "let last = null;", 'count.title = "Choose all";'),
+    "a mail": ("policies/notices/mail.py", "LONGEST_SUBJECT = 150", '\nSUBJECT = "News for you"'),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_a_text_planted_in_a_file_of_the_site_is_found(case: str) -> None:
+    name, line, text = PLANTED[case]
+    source, read = (ROOT / name).read_text(), READ[Path(name).suffix]
+    assert line in source
+    planted = source.replace(line, line + text, 1)
+    assert len(list(read(planted))) == len(list(read(source))) + 1
+
+
 PLANTED_IN_A_TEMPLATE = {
     "a text": "{% if never %}<p>Ask an owner</p>{% endif %}",
     "one word": "<b>Owner</b>",
@@ -311,7 +172,7 @@ def test_a_text_planted_in_a_template_is_found(case: str) -> None:
     [
         '<p class="Big Thing" href="/objects/1">{% translate "Owner" %} {{ name }}</p>',
         "{% blocktranslate trimmed with name=row.name %}Remove <b>{{ name }}</b> now{% endblocktranslate %}",
-        '{% include "parts/list.html" with caption=_("Reviews that are over") %}',
+        '{% include "parts/list.html" with caption=_("Completed reviews") %}',
         "{% comment %}Nobody reads this{% endcomment %}{# nor this #}<script>let Name = 1</script>",
     ],
 )

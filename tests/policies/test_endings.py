@@ -97,7 +97,7 @@ def test_a_role_that_ends_is_told_of_and_its_link_leads_to_extending_it(staff: N
     client = Client()
     client.force_login(people.make_account("marek"), backend="django.contrib.auth.backends.ModelBackend")
     page = client.get(notice.link).content.decode()
-    assert "Give role shift" in page
+    assert "Assign role shift" in page
     assert "mia" in page
     assert client.get(mine.link).status_code == 200
 

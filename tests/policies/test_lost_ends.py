@@ -86,7 +86,8 @@ def test_an_operator_answers_for_it_and_the_record_is_whole_and_tells_the_gap(
     ended: int, shop: Node, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command("--accept-end", ended, "--reason", REASON)
-    gap = f"lost: revisions {ended + 1} to {ended + 3}, when the database was restored from a copy: {REASON}"
+    lost = f"lost: revisions {ended + 1} to {ended + 3}"
+    gap = f"{lost}, when the database was restored from a backup: {REASON}"
     assert gap in capsys.readouterr().out
     admit(shop, "xenia", "yara", "zoe", "zack")  # past what was signed then
     checkpoints.make()

@@ -36,7 +36,7 @@ def test_a_role_whose_name_is_a_word_of_the_record_keeps_its_name(shop: Node) ->
     a_role(shop, "operator", held_by=("ana",))
     page = history.page(history.Filter(), history.sight(people.ensure("user", "marek"), [shop]))
     texts = [line.text for entry in page.entries for line in entry.lines]
-    assert "gave role operator to ana" in texts
+    assert "assigned role operator to ana" in texts
     assert not [text for text in texts if "site's" in text]
 
 

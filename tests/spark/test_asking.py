@@ -58,7 +58,7 @@ class Desk:
     def ask(self, link: str, also: str) -> str:
         """Follow the job's own link, add a second table, send; answers the request's address."""
         self.page.goto(link)
-        self.page.get_by_role("combobox", name="Another object").fill(also)
+        self.page.get_by_role("combobox", name="Add another object").fill(also)
         self.page.get_by_role("button", name="Add").click()
         self.page.get_by_text("Three decisions, requested at the same time").wait_for()
         self.page.get_by_label("Why").fill("Revenue by country for the board")

@@ -301,7 +301,7 @@ def test_the_console_shows_what_the_database_allows_beyond_what_was_decided(
     client.force_login(people.make_account("olivia"), backend="django.contrib.auth.backends.ModelBackend")
     page = client.get(f"/objects/{the('table', ORDERS).id}/sync").content.decode()
     assert "legacy" in page
-    assert "Foreign" in page
+    assert "Granted outside" in page
 
 
 def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(

@@ -51,10 +51,11 @@ class Shown:
     def _word(self, kind: str, many: int) -> str:
         if kind == "same" and self.removal:
             return gettext("keep it by another path") if many > 1 else gettext("keeps it by another path")
-        return words.outcome(kind, many)
+        some = (effect.principal.kind for effect in self.preview.effects if effect.kind == kind)
+        return words.outcome(kind, many, services="service" in some)
 
     def sum(self) -> str:
-        """5 gain rights, 1 loses rights."""
+        """5 people gain rights, 1 person loses rights."""
         parts = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
         return f"{', '.join(parts)}." if parts else ""
 
@@ -179,7 +180,7 @@ class Shown:
         return (
             gettext("still cannot %(act)s") % {"act": act},
             gettext("%(by)s it on %(object_type)s %(name)s; a grant does not lift a denial.")
-            % {"by": by, "object_type": denial.object_type, "name": denial.name},
+            % {"by": by, "object_type": terms.type_of(denial.object_type), "name": denial.name},
         )
 
     def _acts(self, actions: Iterable[str]) -> str:

@@ -50,10 +50,11 @@ class OverObjects:
 
     def outcome(self, kind: str, many: int) -> str:
         """What is said of so many people who lose, or gain."""
-        return words.outcome(kind, many)
+        every = (effect for _, preview in self.parts for effect in preview.effects if effect.kind == kind)
+        return words.outcome(kind, many, services=any(item.principal.kind == "service" for item in every))
 
     def sum(self) -> str:
-        """5 gain rights, 1 loses rights."""
+        """5 people gain rights, 1 person loses rights."""
         parts = [f"{count.number} {count.words}" for count in self.tally().counts]
         return f"{', '.join(parts)}." if parts else ""
 

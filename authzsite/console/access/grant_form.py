@@ -143,7 +143,7 @@ class GrantForm(RecipientForm):
         return [terms.lower(terms.right(code, self.node.type, self.node.kind)) for code in self.privileges]
 
     def button(self) -> str:
-        """Grant read until Friday, on 3 objects"""
+        """Grant read until Fri 4 Dec, on 3 objects"""
         places = words.count(len(self.places), "object") if len(self.places) > 1 else ""
         if not self.privileges:
             return _("Grant access, on %(places)s") % {"places": places} if places else _("Grant access")

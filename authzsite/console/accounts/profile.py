@@ -221,7 +221,7 @@ def _disconnect(request: Request) -> HttpResponse:
     except Invalid as refusal:
         say(request, _("Nothing was changed. %(refusal)s") % {"refusal": refusal})
     else:
-        say(request, _("Disconnected") if ended else _("That was already disconnected"))
+        say(request, _("Disconnected") if ended else _("It was already disconnected"))
     return redirect("console:profile")
 
 
@@ -298,7 +298,7 @@ def _show(
         "more_providers": [item for item in providers() if item.issuer not in {row.issuer for row in joined}],
         "has_password": account.has_usable_password(),
         "wrong": wrong,
-        **tokens.shown(asker, form, who="you", rotation=rotation),
+        **tokens.shown(asker, form, who=_("you"), rotation=rotation),
     }
     return page(request, "console/accounts/profile.html", context, status=status)
 

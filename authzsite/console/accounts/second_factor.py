@@ -73,7 +73,7 @@ def _remove(request: Request) -> HttpResponse:
         )
     by = Actor(asker_of(request), "console")
     removed = number is not None and second_factors.remove(account, number, by=by)
-    say(request, _("Removed") if removed else _("That was already removed"))
+    say(request, _("Removed") if removed else _("It was already removed"))
     return redirect("console:second_factor")
 
 

@@ -167,7 +167,7 @@ def _show(
         "reason": None if kept.runs_the_site else Reason(ADMIN, text),
         "kept": kept,
         "latest": timeline.timeline(timeline.rows(latest)[:8]),
-        **tokens.shown(service, form, who="it", may=True, rotation=rotation),
+        **tokens.shown(service, form, who=_("this account"), may=True, rotation=rotation),
     }
     revision = revision_now()
     return page(

@@ -312,7 +312,7 @@ class NewAccountForm(ConsoleForm):
     display_name = TextField(
         label=gettext_lazy("Name that people know"),
         required=False,
-        help_text=gettext_lazy("Such as Ana Analyst. May be left empty."),
+        help_text=gettext_lazy("Optional, such as Ana Analyst."),
     )
     reason = ReasonField()
 

@@ -28,7 +28,7 @@ class PastHead(ObjectHeader):
             end = []
         else:
             url = f"{reverse('console:history')}?revision={self.ended.revision}"
-            end = [Action(_("See how it went"), url, "")]
+            end = [Action(_("See its history"), url, "")]
         return {
             "lineage": self.lineage(),
             "heading": node.name,

@@ -56,7 +56,7 @@ STATE = "state"
 VIEWS = (
     (STATE, gettext_lazy("Who had access then")),
     ("changes", gettext_lazy("What changed since")),
-    ("between", gettext_lazy("Who had it in between")),
+    ("between", gettext_lazy("Who had access in between")),
 )
 REASON = "why-not-evidence"
 EXPORT = "export_history"
@@ -197,7 +197,7 @@ def _whom_to_ask(node: Node) -> str:
         if owner
         else _("the owner of %(realm)s") % {"realm": node.realm}
     )
-    return _("Nobody has the duty to export the history here yet. It is given by %(gives)s.") % {
+    return _("Nobody has the duty to export the history here yet. It is assigned by %(gives)s.") % {
         "gives": gives
     }
 
@@ -291,7 +291,7 @@ def _changes(query: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
         "pager": _pager(
             query, f"{words.count(len(changes), 'person differs', 'people differ')}.", len(changes)
         ),
-        "empty": Empty(_("No access differs"), _("Someone may have had it for a while in between.")),
+        "empty": Empty(_("No access differs"), _("Someone may have had access for a while in between.")),
     }
 
 

@@ -78,15 +78,16 @@ class PatternEffects:
     def _line(self, effects: Sequence[Effect]) -> DiffLine:
         first = effects[0]
         names = words.listed([effect.person.label for effect in effects], 12)
+        role = first.via.removeprefix("role ")
+        via = first.via if role == first.via else _("role %(name)s") % {"name": role}
         if first.via and len(effects) > 1:
             subject, note = (
-                _("%(effects)s of %(via)s") % {"effects": words.number(len(effects)), "via": first.via},
+                _("%(effects)s of %(via)s") % {"effects": words.number(len(effects)), "via": via},
                 f"{names}.",
             )
         else:
             subject = (
-                _("%(effects)s of %(via)s")
-                % {"effects": terms.principal_name(first.person), "via": first.via}
+                _("%(effects)s of %(via)s") % {"effects": terms.principal_name(first.person), "via": via}
                 if first.via
                 else terms.principal_name(first.person)
             )

@@ -37,7 +37,7 @@ class RegisterForm(ConsoleForm):
     principal = TextField(
         required=False,
         label=gettext_lazy("Runs as, or belongs to"),
-        help_text=gettext_lazy("The principal that is impersonated. May be left empty."),
+        help_text=gettext_lazy("Optional. The principal that is impersonated."),
     )
 
     def __init__(self, data: Any, *, root: Node) -> None:

@@ -95,7 +95,7 @@ class Names:
     def toggles(self) -> tuple[Toggle, ...]:
         return (
             Toggle(_("All"), self.url(s=""), not self.lost),
-            Toggle(_("To look at"), self.url(s="lost"), self.lost),
+            Toggle(_("To check"), self.url(s="lost"), self.lost),
         )
 
     def pager(self) -> Pager:

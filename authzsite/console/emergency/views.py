@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
@@ -45,7 +45,7 @@ from policies.models import Emergency
 SHOWN, ON_HOME, LOOKED_AT = 20, 3, 200
 ACTIONS = ((READ, gettext_lazy("Read")), (WRITE, gettext_lazy("Read and write")))
 STATES = {
-    "open": State("behind", gettext_lazy("Open")),
+    "open": State("behind", pgettext_lazy("state", "Open")),
     "ended": State("failed", gettext_lazy("Waits for its review")),
     "closed": State("ok", gettext_lazy("Reviewed")),
 }

@@ -449,6 +449,6 @@ GERMAN = {
 }
 """By code, what German pages say; people are "Sie"."""
 
-_ALL = (*_GROUPS, ("Grants and what becomes of them", _MORE))
+_ALL = (*_GROUPS, ("The life of a grant", _MORE))
 GROUPS = tuple((heading, tuple(Word(*item) for item in some)) for heading, some in _ALL)
 WORDS = {item.code: item for _, some in GROUPS for item in some}

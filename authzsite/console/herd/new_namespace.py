@@ -27,7 +27,7 @@ class NewNamespaceForm(ConsoleForm):
         help_text=gettext_lazy("Such as NEW_APP. Upper and lower case are the same."),
         error_messages={"required": gettext_lazy("Enter a name.")},
     )
-    charge_code = TextField(required=False, help_text=gettext_lazy("May be left empty."))
+    charge_code = TextField(required=False, help_text=gettext_lazy("Optional."))
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -127,7 +127,7 @@ class Steps:
         return self._offered(title, state, text, Action(_("Assign the role"), f"{url}?{urlencode(query)}"))
 
     def _first(self, state: str) -> Step:
-        title = _("Give the data owner Grant and Read on %(name)s") % {"name": self.desk.node.name}
+        title = _("Grant the data owner Grant and Read on %(name)s") % {"name": self.desk.node.name}
         if state == DONE:
             who = (self.owners or self.candidates)[0]
             step = self._step_text("grant.added", self.desk.node.id, who)

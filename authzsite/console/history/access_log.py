@@ -32,9 +32,10 @@ from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
+from lakewarden.law import dialects
 from policies.decisions import duties
 from policies.models import AccessRecord
-from policies.record import history
+from policies.record import history, inquiries
 from policies.record.history import Names, Sight
 from policies.record.planner_settings import planned_anew
 from policies.services.grants import revision_now
@@ -51,6 +52,7 @@ OF_WHOM = {
 }
 SAID = {
     "access": noop("who has access"),
+    inquiries.ASKS: noop("a question about the access of other people"),
     "access in the past": noop("who had access"),
     "access as a file": noop("who has access, as a file"),
     "holders as a file": noop("who holds it, as a file"),
@@ -84,10 +86,14 @@ WITH_A_NAME = {
     "export of the history as ": noop("the history, as %(name)s"),
 }
 WHY = re.compile(r"why [\w.]+")
+LABELS = {name.rpartition(".")[2]: item.label for name, item in dialects.get("gravitino").operations.items()}
+"""What people call the operations that were named for machines alone, by the last part of their names."""
+WITH_ITS_CODE = noop("%(operation)s (%(code)s)")
+CALL = noop("the call %(code)s")
 THE_DUTY = noop("something that needs the duty %(duty)s")
 SOMEBODY = noop("why someone can or cannot use it")
 KINDS = (
-    ("", gettext_lazy("Refusals and views")),
+    ("", gettext_lazy("All")),
     ("refused", gettext_lazy("Refusals")),
     ("looked", gettext_lazy("Views of others’ access")),
 )
@@ -260,7 +266,17 @@ def _what(record: AccessRecord, names: Names, say: Callable[[str], str] = str) -
             return say(text) % {"name": record.operation.removeprefix(begins)}
     if record.operation in terms.DUTIES:
         return say(THE_DUTY) % {"duty": record.operation if say is str else terms.DUTIES[record.operation]}
-    return say(SAID[record.operation]) if record.operation in SAID else record.operation
+    if record.operation in SAID:
+        return say(SAID[record.operation])
+    return record.operation if say is str else _operation(record.operation)
+
+
+def _operation(code: str) -> str:
+    """read (Table.loadTable); of laws that name their operations by calls alone: the call program.start"""
+    label = LABELS.get(code.rpartition(".")[2])
+    if label is None:
+        return gettext(CALL) % {"code": code}
+    return gettext(WITH_ITS_CODE) % {"operation": terms.lower(gettext(label)), "code": code}
 
 
 def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLogRow:
@@ -270,7 +286,7 @@ def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLo
     return AccessLogRow(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
-        sentence=gettext("%(who)s was refused %(what)s") % values
+        sentence=gettext("%(who)s was refused: %(what)s") % values
         if refused
         else gettext("%(who)s viewed %(what)s") % values,
         object=record.object_name,

@@ -32,7 +32,7 @@ CHECKPOINTS = 20
 REASON = Reason(
     "why-not-verify",
     gettext_lazy(
-        "Only people with the duty to view the history of a realm can verify; its owner gives the duty."
+        "Only people with the duty to view the history of a realm can verify. Its owner assigns the duty."
     ),
 )
 

@@ -19,6 +19,7 @@ from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.parts import Empty, Moment, State, Timeline
 from authzsite.console.sync.applied import arrived, ordered
 from catalog.nodes import Node
+from policies import sentences
 from policies.authority import Actor
 from policies.decisions.personal_role_names import tells_of_personal_role
 from policies.events import SENTENCES, EventDraft
@@ -361,6 +362,8 @@ _CODES = {
     *(noop("ended"), noop("paused"), noop("resumed"), noop("repair"), noop("report")),
 }
 """Stored words that sentences are filled with, for the catalogues."""
+_SIDES = ("one", "other")
+"""What a rule of separation keeps apart, as the record has it: role payers; MODIFY_TABLE on shop.stock."""
 _CODED = ("choice", "how", "mode", "policy")
 """What holds such words; in all else they are names."""
 
@@ -390,6 +393,11 @@ def _value(name: str, value: str) -> str:
         return str(terms.DUTIES.get(value, value))
     if name == "type":
         return terms.type_of(value)
+    if name in ("holder", *_SIDES) and value.startswith("role "):
+        return _("role %(name)s") % {"name": value.removeprefix("role ")}
+    if name in _SIDES and (codes := _CODE.findall(value)):
+        right = sentences.either([_(history.privilege_label(code)) for code in codes])
+        return _("%(right)s on %(name)s") % {"right": right, "name": value.rpartition(" on ")[2]}
     if name in _CODED and value in _CODES:
         return _(value)
     return _CODE.sub(lambda match: _(history.privilege_label(match[0])), value)

@@ -48,7 +48,7 @@ class Attention:
         trouble = verifications.trouble() if is_service_admin(self.desk.asker) else None
         if trouble is not None:
             text = verifications.in_words(trouble.broken, trouble.differences)
-            look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the audit log"))
+            look = Action(_("Check"), reverse("console:integrity"), "mini", more=_("the audit log"))
             note = _("Until the cause is known, do not rely on what this site says about access")
             yield Item(Face("thing", "warn"), _("The audit log:"), text, note, look)
 
@@ -103,10 +103,10 @@ class Attention:
             first = words.moment(min(row.first_seen for row in rows), within=True)
             note = _("First seen %(first)s · left as they are until you decide") % {"first": first}
             look = Action(
-                _("Look"),
+                _("Open"),
                 reverse("console:object_sync", args=[node.id]),
                 "mini",
-                more=_("at grants made outside Lakewarden on %(name)s") % {"name": node.name},
+                more=_("grants made outside Lakewarden on %(name)s") % {"name": node.name},
             )
             yield Item(
                 Face("thing", "alien"),
@@ -122,7 +122,7 @@ class Attention:
     def _late(self) -> Iterable[Item]:
         for line in self.desk.backends if self.desk.owned else []:
             if line.state.kind in ("failed", "behind", "paused") and line.code != LEFT:
-                look = Action(_("Look"), line.url, "mini", more=_("at %(name)s") % {"name": line.name})
+                look = Action(_("Open"), line.url, "mini", more=line.name)
                 text = str(LATE.get(line.code, _("has not caught up")))
                 note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
                 yield Item(Face("thing", "behind"), line.name, text, note, look)

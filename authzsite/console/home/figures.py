@@ -62,9 +62,7 @@ class Numbers:
         }
         many = words.count(len(behind), "backend")
         state = (
-            State("behind", _("%(many)s to look at") % {"many": many})
-            if behind
-            else State("ok", _("In sync"))
+            State("behind", _("%(many)s to check") % {"many": many}) if behind else State("ok", _("In sync"))
         )
         yield Tile(_("Backends in sync"), good, url=reverse("console:sync"), state=state)
 

@@ -75,7 +75,7 @@ def file_drift(request: Request, id: int) -> HttpResponse:
         request,
         "console/insights/drift.html",
         {
-            "heading": _("Changed beside the policy files of %(name)s") % {"name": ward.root.name},
+            "heading": _("Policy file drift in %(name)s") % {"name": ward.root.name},
             "lead": _("In the parts that a file owns, since it was applied last."),
             "crumbs": _crumbs(ward),
             "files": [_shown(ward, item, names) for item in files],
@@ -127,7 +127,7 @@ class LetGoView(RealmChangeView):
         return _("No longer compared: %(parts)s") % {"parts": _parts(self.file)}
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Stop comparing with the file that owns %(parts)s?") % {"parts": _parts(self.file)}
+        return _("Stop comparing %(parts)s?") % {"parts": _parts(self.file)}
 
     def lead(self) -> str:
         return _("Access stays as it is. When a file that owns the same is applied, it is compared again.")
@@ -141,7 +141,7 @@ class LetGoView(RealmChangeView):
 
 def not_shown(request: Request, ward: RealmAccess) -> HttpResponse:
     heading = _("You cannot see what differs from the policy files of %(name)s") % {"name": ward.root.name}
-    text = _("It takes the right to see all access in the realm: %(owner_words)s has it.")
+    text = _("This needs the right to see all access in the realm, which %(owner_words)s has.")
     return refused(request, ward, heading, text % {"owner_words": ward.owner_words()})
 
 
@@ -199,10 +199,10 @@ def _shown(ward: RealmAccess, item: FileDrift, names: Names) -> ShownFile:
 
 def _note(item: FileDrift) -> Note:
     if item.kept.file is None:
-        text = _("What it said is not as it was kept, so nothing is compared. Apply the file again.")
+        text = _("The stored copy of the file was changed, so nothing is compared. Apply the file again.")
         return Note("bad", _("Cannot be compared."), text)
     if not item.lines:
-        return Note("", _("Nothing differs."), _("All is as the file says."))
+        return Note("", _("Nothing differs."), _("The realm matches the file."))
     many = len(item.lines)
     text = ngettext("%(many)s line differs.", "%(many)s lines differ.", many)
     return Note("warn", text % {"many": words.number(many)}, "")
@@ -243,7 +243,7 @@ def _lines(item: FileDrift, names: Names) -> Iterator[DiffLine]:
 def _line(line: DriftLine, kind: str, word: str, names: Names) -> DiffLine:
     change, text = line.change, _text(line)
     if change is None:
-        return DiffLine(kind, word, text, _("The live record does not tell by which change."))
+        return DiffLine(kind, word, text, _("The live history does not show which change did it."))
     who, when = actor_words(names.of(change.actor)), words.moment(change.at)
     made = _("%(who)s, %(when)s: %(why)s") if change.reason else _("%(who)s, %(when)s")
     note = made % {"who": who, "when": when, "why": change.reason}

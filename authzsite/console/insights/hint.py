@@ -227,7 +227,7 @@ class DismissHintView(HintChangeView):
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
     hint, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request.POST))
-    if (answer := _locked(request, hint, _("You cannot bring back hints about %(name)s"))) is not None:
+    if (answer := _locked(request, hint, _("You cannot restore hints about %(name)s"))) is not None:
         return answer
     try:
         hints.bring_back(id, by=by)
@@ -236,7 +236,7 @@ def back(request: Request, id: int) -> HttpResponse:
     else:
         say(
             request,
-            _("Brought back: %(label)s, %(name)s")
+            _("Restored: %(label)s, %(name)s")
             % {"label": terms.lower(_(hint.label)), "name": what(hint).name},
         )
     return redirect("console:hints")

@@ -29,7 +29,7 @@ BUTTONS = {
     OWN: gettext_lazy("Set an owner"),
     LEAVE: gettext_lazy("Revoke the access"),
     MERGE: gettext_lazy("Compare the two"),
-    NARROW: gettext_lazy("Give less"),
+    NARROW: gettext_lazy("Reduce access"),
 }
 
 

@@ -50,6 +50,6 @@ def _item(root: Node, many: int, last: datetime) -> Item:
         "Found %(last)s · nothing changes until you act on them",
         many,
     ) % {"last": words.ago(last)}
-    look = Action(_("Look"), url, "mini", more=_("at hints in %(name)s") % {"name": root.name})
+    look = Action(_("Open"), url, "mini", more=_("hints in %(name)s") % {"name": root.name})
     subject = words.count(many, "new hint")
     return Item(Face("thing", "hint"), subject, _("on what you own in"), note, look, root.name, url)

@@ -46,9 +46,7 @@ def login_required(view: View) -> View:
                 return view(request, *args, **kwargs)
             except Archived as past:
                 # a page of the past that can no longer be told from what is live says so
-                return show(
-                    request, 410, heading=_("That part of the past is in the archive"), text=str(past)
-                )
+                return show(request, 410, heading=_("Only the archive has this"), text=str(past))
             except SeeHistory as past:
                 return redirect("console:object_history", id=past.id)
 

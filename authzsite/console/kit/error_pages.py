@@ -28,7 +28,7 @@ WORDS = {
     403: (noop("You cannot do this"), noop("Nothing was changed.")),
     404: NOT_FOUND,
     405: (
-        noop("This address does not accept that"),
+        noop("This page does not accept this request"),
         noop("Nothing was changed. Open the page first, then use its form."),
     ),
     500: (

@@ -90,8 +90,8 @@ def _progress_text(row: Calculation) -> str:
 
 def _tally(totals: Totals) -> Tally:
     counted = (
-        (totals.people_losing, _("lose access"), "lose"),
-        (totals.people_gaining, _("gain access"), "gain"),
+        (totals.people_losing, words.outcome("lose", totals.people_losing), "lose"),
+        (totals.people_gaining, words.outcome("gain", totals.people_gaining), "gain"),
         (totals.objects_losing, _("objects for fewer people"), "lose"),
         (totals.objects_gaining, _("objects for more people"), "gain"),
     )

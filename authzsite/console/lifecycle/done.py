@@ -74,7 +74,7 @@ WORDS = {
     "owner.set": gettext_lazy("Handed over ownership"),
     "grant.added": gettext_lazy("Handed over direct grants"),
     "grant.removed": gettext_lazy("Revoked direct grants"),
-    "role.assigned": gettext_lazy("Gave roles"),
+    "role.assigned": gettext_lazy("Assigned roles"),
     "role.unassigned": gettext_lazy("Revoked roles"),
     "duty.given": gettext_lazy("Handed duties over"),
     "duty.taken": gettext_lazy("Revoked duties"),
@@ -86,5 +86,5 @@ WORDS = {
     "member.added": gettext_lazy("Admitted them to a realm"),
     "account.closed": gettext_lazy("Disabled the account"),
     "request.refused": gettext_lazy("Ended open requests"),
-    "review.passed": gettext_lazy("Passed on what waited in reviews"),
+    "review.passed": gettext_lazy("Reassigned review rows"),
 }

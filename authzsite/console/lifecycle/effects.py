@@ -13,7 +13,7 @@ from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Face, StrOrPromise, Tally, Who
 from authzsite.console.kit.replay import Proposal
-from authzsite.console.people.group_members import DUTY
+from authzsite.console.people.group_members import duty_words
 from authzsite.console.roles.effects import Foretold
 from catalog.nodes import Node
 from policies.lifecycle import proposals
@@ -207,11 +207,7 @@ def _named(entitlement: Entitlement) -> str:
     name = entitlement.node.ref.full_name or entitlement.node.name
     if entitlement.kind == "request":
         return _called(entitlement)
-    return (
-        f"{DUTY.get(entitlement.text, entitlement.text)} {name}"
-        if entitlement.kind == "duty"
-        else entitlement.text or name
-    )
+    return duty_words(entitlement.text, name) if entitlement.kind == "duty" else entitlement.text or name
 
 
 _SAID: dict[str, tuple[StrOrPromise, StrOrPromise]] = {

@@ -265,9 +265,9 @@ class AccessTable:
         return AccessRow(
             who=Who(finding.holder or gettext("Unknown"), Face("foreign"), gettext("database user")),
             can=terms.sentence_list(list(finding.rights)),
-            how=(Path((Chip("foreign", gettext("Foreign, in %(system)s") % {"system": finding.system}),)),),
+            how=(Path((Chip("foreign", gettext("Granted in %(system)s") % {"system": finding.system}),)),),
             since=gettext("seen %(first_seen)s") % {"first_seen": words.day(finding.first_seen, within=True)},
-            action=Action(gettext("Look"), reverse("console:object_sync", args=[self.node.id]), "mini"),
+            action=Action(gettext("Open"), reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 
     @cached_property
@@ -389,7 +389,7 @@ class AccessTable:
         if self.coming:
             shown.append(("later", gettext("Begins later"), len(self.coming)))
         if self.foreign:
-            shown.append(("foreign", gettext("Foreign"), len(self.foreign)))
+            shown.append(("foreign", gettext("Granted outside"), len(self.foreign)))
         return tuple(
             Toggle(
                 word, self.asked.url(how=how, after="", group=""), self.asked.how == how, words.number(count)
@@ -408,7 +408,7 @@ class AccessTable:
         ) % {"able": able, "rows": rows}
         extra = [gettext("%(denied)s denied") % {"denied": words.number(denied)}] if denied else []
         extra += (
-            [gettext("%(foreign)s foreign") % {"foreign": words.number(len(self.foreign))}]
+            [gettext("%(foreign)s granted outside") % {"foreign": words.number(len(self.foreign))}]
             if self.foreign
             else []
         )

@@ -66,7 +66,7 @@ def membership_list(request: Request, id: int) -> HttpResponse:
     gives = seen.circle.gives_access
     url = reverse("console:person_roles", args=[seen.person.pk])
     giving = (
-        None if seen.own and not gives else Action(_("Give roles"), url, reason="" if gives else NO_GIVING)
+        None if seen.own and not gives else Action(_("Assign roles"), url, reason="" if gives else NO_GIVING)
     )
     return seen.page(
         request,

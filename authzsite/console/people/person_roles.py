@@ -167,7 +167,7 @@ class PersonRolesView(ChangeView):
         )
 
     def heading(self, form: RolesForm) -> str:
-        return _("Give roles to %(label)s") % {"label": self.object.person.label}
+        return _("Assign roles to %(label)s") % {"label": self.object.person.label}
 
     def lead(self) -> str:
         person = self.object.person
@@ -178,9 +178,9 @@ class PersonRolesView(ChangeView):
 
     def button(self, form: RolesForm) -> str:
         return (
-            _("Give %(roles)s") % {"roles": words.count(len(form.roles), "role")}
+            _("Assign %(roles)s") % {"roles": words.count(len(form.roles), "role")}
             if form.roles
-            else _("Give the roles")
+            else _("Assign the roles")
         )
 
     def back(self) -> str:
@@ -192,6 +192,6 @@ class PersonRolesView(ChangeView):
 
 NOTHING = Note(
     "",
-    gettext_lazy("You cannot give any role here."),
-    gettext_lazy("Only the owner of a realm, or a holder of Manage grants, can give roles."),
+    gettext_lazy("You cannot assign any role here."),
+    gettext_lazy("Only the owner of a realm, or a holder of Manage grants, can assign roles."),
 )

@@ -244,7 +244,7 @@ def grant(request: Request, id: int) -> HttpResponse:
         {
             "heading": _("Grant to %(label)s") % {"label": seen.person.label},
             "kind": "",
-            "lead": _("On what? Choose an object; its form comes with the name filled in."),
+            "lead": _("Choose an object. Its form opens with the name filled in."),
             "actions": [],
             "crumbs": Crumbs(
                 (

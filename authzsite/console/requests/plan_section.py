@@ -78,7 +78,7 @@ def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
         return Note("warn", _("This plan can no longer be applied."), text)
     if seen.request.state in GRANTED:
         return Note("", _("Approved, not applied yet."), _("Its author applies it."))
-    return Note("", _("Nothing is changed yet."), _("Once approved, its author applies this very plan."))
+    return Note("", _("Nothing is changed yet."), _("Once approved, its author applies exactly this plan."))
 
 
 def _effects(planned: PlannedFile) -> Effects | None:

@@ -45,7 +45,7 @@ NOT_TOLD = gettext_lazy("An approver")
 """Who decides, in the words for a viewer who may not know what is there or that others are asked."""
 SAID = {
     "asked": gettext_lazy("%(who)s made the request"),
-    "asked_back": gettext_lazy("%(who)s asked back"),
+    "asked_back": gettext_lazy("%(who)s asked a question"),
     "answered": gettext_lazy("%(who)s answered"),
     "approved": gettext_lazy("%(who)s approved"),
     "approved_less": gettext_lazy("%(who)s approved less"),
@@ -261,7 +261,7 @@ def _there(backend_progress: BackendProgress) -> dict[str, str]:
 
 def _station(mark: str, name: str, note: str) -> dict[str, str]:
     labels = {"done": _("Done"), "now": _("Now"), "ended": _("Ended"), "stuck": _("Stuck")}.get(
-        mark, _("To come")
+        mark, _("Upcoming")
     )
     return {"mark": mark, "name": name, "note": note, "said": labels}
 

@@ -102,7 +102,7 @@ class RulesForm(ConsoleForm):
     )
     longest_days = RuleNumberField(gettext_lazy("Access lasts at most"), "days", gettext_lazy("0: no limit."))
     plan_approval = forms.ChoiceField(
-        label=gettext_lazy("Plans of policy files need the approval of another person"),
+        label=gettext_lazy("Approval of policy file plans"),
         required=False,
         choices=(
             ("", gettext_lazy("never")),

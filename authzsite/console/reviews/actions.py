@@ -67,7 +67,7 @@ ACTIONS: Mapping[str, ReviewAction] = {
     ),
     "repeat": ReviewAction(
         gettext_lazy("How often should {title} repeat?"),
-        gettext_lazy("Set it"),
+        gettext_lazy("Save"),
         gettext_lazy("The series is changed"),
         ("open", "closing", "proving", "closed"),
         field=("every", gettext_lazy("Repeat after how many months; 0 to stop"), "3"),

@@ -40,7 +40,7 @@ class DelegationView(ChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    not_saved = gettext_lazy("Not passed on.")
+    not_saved = gettext_lazy("Not reassigned.")
 
     def get_object(self) -> ReviewAccess:
         visit = get_review_or_404(self.request, self.kwargs["id"])
@@ -106,7 +106,7 @@ class DelegationView(ChangeView):
     def success_message(self, form: DelegationForm) -> str:
         if self.result is None:
             return ""
-        return _("%(result)s passed on to %(label)s") % {
+        return _("%(result)s reassigned to %(label)s") % {
             "result": words.count(self.result, "row"),
             "label": form.cleaned_data["who"][0].label,
         }
@@ -120,17 +120,17 @@ class DelegationView(ChangeView):
 
     def heading(self, form: DelegationForm) -> str:
         if self.of is None:
-            return _("Pass the %(many)s on") % {"many": self.many}
+            return _("Reassign the %(many)s") % {"many": self.many}
         if self.of.pk == self.asker.pk:
-            return _("Pass your %(many)s on") % {"many": self.many}
-        return _("Pass %(label)s's %(many)s on") % {"label": self.of.label, "many": self.many}
+            return _("Reassign your %(many)s") % {"many": self.many}
+        return _("Reassign %(label)s's %(many)s") % {"label": self.of.label, "many": self.many}
 
     def lead(self) -> str:
         return _("%(title)s. Decided rows stay as they are.") % {"title": self.object.review.title}
 
     def button(self, form: DelegationForm) -> str:
         chosen = form["who"].chosen
-        return _("Pass them on to %(label)s") % {"label": chosen[0].label} if chosen else _("Pass them on")
+        return _("Reassign them to %(label)s") % {"label": chosen[0].label} if chosen else _("Reassign them")
 
     def back(self) -> str:
         return str(self.object.url())

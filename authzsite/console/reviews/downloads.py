@@ -49,7 +49,7 @@ def evidence(request: Request, id: int) -> HttpResponseBase:
         raise Http404
     if not may_export(visit):
         access_log.refused(visit.asker, EXPORT, visit.root, via="console")
-        text = _("Exporting evidence takes a duty; ask the owner of %(name)s for it")
+        text = _("Exporting evidence requires a duty; ask the owner of %(name)s for it")
         say(request, text % {"name": visit.root.name})
         return redirect(visit.url("review_result"))
     access_log.looked(visit.asker, f"evidence of review {id}", visit.root, via="console")

@@ -143,7 +143,7 @@ def _facts(wording: RowWording, row: ReviewRow) -> Iterable[Fact]:
         yield Fact(gettext("In the backend"), state=outside)
     if row.risks:
         yield Fact(
-            gettext("Worth a look"),
+            gettext("Please check"),
             gettext("It %(listed)s")
             % {"listed": words.listed([gettext(RISKS[risk]) for risk in row.risks if risk in RISKS])},
         )
@@ -160,7 +160,7 @@ def _outside(row: ReviewRow) -> State | None:
 def _lines(consequence: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     """What removing it does: losses first; who keeps it by another path; what a denial kept closed."""
     if consequence.gone:
-        yield DiffLine("same", gettext("Nobody"), gettext("loses anything by it: it ended already."))
+        yield DiffLine("same", gettext("Nobody"), gettext("loses access: it has already ended."))
         return
     for kind, some in (("lose", consequence.loses), ("gain", consequence.gains)):
         for lost in some[:NAMED]:
@@ -184,7 +184,7 @@ def _lines(consequence: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     if consequence.unseen:
         yield DiffLine("lack", words.number(consequence.unseen), gettext("more people are not shown here."))
     if row.kind == ReviewRow.Kind.FOREIGN:
-        yield DiffLine("lose", gettext("The backend"), gettext("takes it from its holders there."))
+        yield DiffLine("lose", gettext("The backend"), gettext("revokes it from its holders there."))
     elif consequence.nothing and not consequence.keeps:
         yield DiffLine("same", gettext("No one"), gettext("loses access."))
 
@@ -216,7 +216,7 @@ def _gift(wording: RowWording, gift: list[Any]) -> dict[str, str]:
 
 
 def _moment(wording: RowWording, made: ReviewDecision) -> Moment:
-    what = str(SAID[made.choice]) if made.choice else gettext("took it back")
+    what = str(SAID[made.choice]) if made.choice else gettext("withdrew it")
     if made.until:
         what = gettext("end on %(until)s") % {"until": words.moment(made.until, within=True)}
     if made.choice == "reduce":

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
@@ -32,7 +32,7 @@ from policies.reviews.row_members import has_members
 SHOWN = 50
 Choice, Rank = ReviewRow.Choice, ReviewRow.Rank
 ONLY = (
-    ("open", gettext_lazy("Open")),
+    ("open", pgettext_lazy("state", "Open")),
     ("changed", gettext_lazy("Changed")),
     ("far", gettext_lazy("High risk")),
     ("unused", gettext_lazy("Unused")),

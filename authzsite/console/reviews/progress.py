@@ -163,7 +163,7 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], reviewers: list[Review
             _("Nobody can be asked about %(nobody)s.") % {"nobody": words.count(nobody, "row")},
             _("Reassign them, or they are handled as rows without a decision."),
             visit.url("review_pass"),
-            _("Pass them on"),
+            _("Reassign them"),
         )
     fast = [item.who.name for item in reviewers if item.stamps]
     if fast:

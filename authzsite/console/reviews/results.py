@@ -296,7 +296,9 @@ def may_export(visit: ReviewAccess) -> bool:
 def _reason(visit: ReviewAccess) -> Reason | None:
     if not visit.standing.reads or may_export(visit):
         return None
-    text = _("Exporting evidence takes a duty; ask the owner of %(name)s for it.") % {"name": visit.root.name}
+    text = _("Exporting evidence requires a duty; ask the owner of %(name)s for it.") % {
+        "name": visit.root.name
+    }
     return Reason("why-no-export", text)
 
 

@@ -180,7 +180,7 @@ class RowWording:
             case Kind.OWNER:
                 yield Chip("owner", gettext("Owner of %(row)s") % {"row": self.short(row)})
             case Kind.FOREIGN:
-                yield Chip("foreign", gettext("Foreign"))
+                yield Chip("foreign", gettext("Granted outside"))
             case Kind.RULE:
                 yield (
                     Chip("denied", gettext("Denied by role"))

@@ -135,7 +135,7 @@ class ReviewForm(ConsoleForm):
     second = _one_of(
         SECOND,
         "",
-        label=gettext_lazy("Then asks"),
+        label=gettext_lazy("Then ask"),
         help_text=gettext_lazy("Undecided and unsure rows go there."),
         widget=forms.Select(attrs={"class": "input"}),
     )
@@ -144,11 +144,11 @@ class ReviewForm(ConsoleForm):
         1,
         200,
         20,
-        label=gettext_lazy("Rows in one step, at most"),
+        label=gettext_lazy("Most rows in one step"),
         help_text=gettext_lazy("High-risk rows are kept one at a time in any case."),
     )
     pace = _number(0, 600, 3, label=gettext_lazy("Quick: fewer seconds than"))
-    sample = _number(0, 100, 10, label=gettext_lazy("Sample of quick decisions, in %"))
+    sample = _number(0, 100, 10, label=gettext_lazy("Sample of quick decisions, %"))
 
     def __init__(self, data: Any = None, *, circle: VisiblePrincipals, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)

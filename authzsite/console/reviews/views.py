@@ -184,9 +184,9 @@ def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
         url = reverse("console:review", args=[item.review.pk])
         own, many = item.review.starter_id == asker.pk, words.count(item.open, "row")
         text = (
-            _("have %(many)s to decide in") % {"many": many}
+            _("have %(many)s to decide in the review") % {"many": many}
             if own
-            else _("asks you to decide %(many)s in") % {"many": many}
+            else _("asks you to decide %(many)s in the review") % {"many": many}
         )
         note = _("Due %(due)s, %(due2)s") % {
             "due": words.day(item.review.due),

@@ -293,7 +293,7 @@ def _facts(work: ReviewerPage) -> Iterable[Fact]:
         note=words.day(review.started),
     )
     if work.counts["again"]:
-        yield Fact(gettext("To look at again"), words.count(counts["again"], "row"))
+        yield Fact(gettext("To check again"), words.count(counts["again"], "row"))
 
 
 def _empty(work: ReviewerPage) -> Empty:

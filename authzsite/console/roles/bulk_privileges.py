@@ -39,7 +39,7 @@ from policies.services.roles import Privilege
 LISTED, MOST = 100, 1000
 TYPES = ("table", "view", "schema", "catalog", "topic", "fileset", "model", "function")
 STATES = (
-    ("keep", gettext_lazy("As it is")),
+    ("keep", gettext_lazy("No change")),
     ("none", gettext_lazy("Nothing")),
     ("allow", gettext_lazy("Allow")),
     ("deny", gettext_lazy("Deny")),

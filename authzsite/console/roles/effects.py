@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.access.effects import NAMES, SIGNS, Shown
 from authzsite.console.access.effects_over_objects import MOST, OverObjects
@@ -27,13 +27,6 @@ TOLD = {
 @dataclass(frozen=True)
 class Foretold(OverObjects):
     left_out: int = 0
-
-    def outcome(self, kind: str, many: int) -> str:
-        return (
-            ngettext("loses something", "lose something", many)
-            if kind == "lose"
-            else ngettext("gains something", "gain something", many)
-        )
 
     @classmethod
     def of_role(cls, preview: RolePreview, *, removal: bool = False) -> Foretold:
@@ -79,5 +72,5 @@ class Foretold(OverObjects):
                 )
             )
         if not lines:
-            lines.append(DiffLine("same", gettext("Nobody"), gettext("gains or loses anything by it now.")))
+            lines.append(DiffLine("same", gettext("Nobody"), gettext("gains or loses access now.")))
         return Diff(tuple(lines))

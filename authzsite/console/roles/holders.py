@@ -125,10 +125,10 @@ class AssignView(RoleChangeView):
         return what if self.revision else _("%(what)s; they had it already") % {"what": what}
 
     def heading(self, form: AssignForm) -> str:
-        return _("Give role %(name)s") % {"name": self.role.node.name}
+        return _("Assign role %(name)s") % {"name": self.role.node.name}
 
     def button(self, form: AssignForm) -> str:
-        return _("Give %(role)s %(window)s") % {
+        return _("Assign %(role)s %(window)s") % {
             "role": self.role.node.name,
             "window": form["window"].data.words(),
         }

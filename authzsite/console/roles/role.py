@@ -236,11 +236,11 @@ class VisibleRole:
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
         many = Action(_("Set on many objects"), reverse("console:role_many", args=number))
         give = Action(
-            _("Give to someone"), reverse("console:role_assign", args=number), "primary", reason=no_assign
+            _("Assign the role"), reverse("console:role_assign", args=number), "primary", reason=no_assign
         )
         asking = [Action(_("Request this role"), ask_for([self.node]), "primary")]
         if no_assign:
-            give = Action(_("Give to someone"), reason=no_assign)
+            give = Action(_("Assign the role"), reason=no_assign)
         return [
             Action(_("Compare"), compare, "plain"),
             Action(_("History"), f"{reverse('console:history')}?object={self.node.id}", "plain"),
@@ -262,7 +262,9 @@ class VisibleRole:
         givers = _("the owner of %(name)s and holders of Manage grants on it") % {"name": self.root.name}
         if not self.may_assign:
             reasons.append(
-                Reason("why-not-assign", _("Roles are given and revoked by %(givers)s.") % {"givers": givers})
+                Reason(
+                    "why-not-assign", _("Roles are assigned and revoked by %(givers)s.") % {"givers": givers}
+                )
             )
         if not self.may_delete:
             text = (
@@ -345,7 +347,7 @@ def role_detail(request: Request, id: int) -> HttpResponse:
         "holders": holders,
         "holders_csv": reverse("console:role_holders_csv", args=[id]),
         "gives_csv": reverse("console:role_gives_csv", args=[id]),
-        "others": "" if seen.all_holders else _("Other members are shown to people who may give the role."),
+        "others": "" if seen.all_holders else _("Other members are shown to people who may assign the role."),
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
         **on_role(seen.place),
     }

@@ -227,6 +227,6 @@ def _empty(text: str) -> Empty:
         )
     return Empty(
         gettext("No role that you can see"),
-        gettext("You see the roles you hold, own, or may give to others."),
+        gettext("You see the roles that you hold, own, or may assign."),
         level=2,
     )

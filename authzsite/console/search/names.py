@@ -32,7 +32,7 @@ def names(request: Request) -> HttpResponse:
     plain = "plain" in request.GET
     sought = Sought(circle_of(request), text_in(request).rpartition("/")[2])
     options = [*_people(sought, kinds, plain), *_roles(sought, kinds), *_objects(sought, kinds, plain)]
-    context = {"options": options, "nobody": _("Nothing of that name that you may see.")}
+    context = {"options": options, "nobody": _("No object of that name is visible to you.")}
     return render(request, "console/kit/options.html", context)
 
 

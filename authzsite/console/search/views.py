@@ -133,7 +133,7 @@ def _csv_lines(sought: Sought) -> Iterator[list[object]]:
 
 def _nothing(text: str) -> Empty:
     browse = Action(gettext("Browse the catalog"), reverse("console:catalog"))
-    ask = Action(gettext("Request it by its full name"), reverse("console:request_new"))
+    ask = Action(gettext("Request by full name"), reverse("console:request_new"))
     return Empty(
         gettext("No results for “%(text)s”") % {"text": text},
         gettext(

@@ -148,7 +148,9 @@ class Office:
             "name": name,
             "admin_names": site_admins.admin_names(),
         }
-        return Reason(NO, _("Duties in %(name)s are given by %(who)s") % {"name": self.root.name, "who": who})
+        return Reason(
+            NO, _("Duties in %(name)s are assigned by %(who)s") % {"name": self.root.name, "who": who}
+        )
 
     def lines(self) -> list[DutyRow]:
         return [DutyRow(self.place, row, self.may) for row in self.rows]
@@ -176,7 +178,7 @@ def duty_list(request: Request, id: int) -> HttpResponse:
         "table": TABLE.page(office.lines()),
         "csv": reverse("console:duties_csv", args=[place.node.id]),
         "give": Action(
-            _("Give a duty"),
+            _("Assign a duty"),
             reverse("console:object_duty_give", args=[place.node.id]),
             reason="" if office.may else NO,
         ),
@@ -207,7 +209,7 @@ def _bare(place: ObjectAccess) -> dict[str, Any]:
     return {
         "heading": _("Duties in %(name)s") % {"name": place.node.name},
         "kind": terms.kind_of(place.node.type),
-        "lead": _("You are not a member: you can see and give duties here, but not the contents."),
+        "lead": _("You are not a member: you can see and assign duties here, but not the contents."),
         "actions": [],
     }
 
@@ -322,17 +324,19 @@ class GiveView(DutyChangeView):
         return _("%(names)s: %(what)s on %(name)s") % {"names": names, "what": what, "name": self.node.name}
 
     def heading(self, form: GiveForm) -> str:
-        return _("Give a duty on %(name)s") % {"name": self.node.name}
+        return _("Assign a duty on %(name)s") % {"name": self.node.name}
 
     def button(self, form: GiveForm) -> str:
         wanted = form.cleaned_data.get("duty", ())
         return (
-            _("Give the duty") if len(wanted) < 2 else _("Give %(wanted)s duties") % {"wanted": len(wanted)}
+            _("Assign the duty")
+            if len(wanted) < 2
+            else _("Assign %(wanted)s duties") % {"wanted": len(wanted)}
         )
 
 
 def _below(node: Node) -> str:
-    return _("%(name)s and what is below it") % {"name": node.name}
+    return _("%(name)s and everything inside") % {"name": node.name}
 
 
 def _lines(node: Node, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:

@@ -117,7 +117,7 @@ class PolicyFileView(RealmChangeView):
         return change_view.Plan(
             diff=Diff(tuple(plan_steps.lines(steps))) if steps else None,
             tally=plan_steps.tally(steps),
-            empty=_("Nothing to do: the realm is as the file says."),
+            empty=_("Nothing to do: the realm already matches the file."),
         )
 
     def proposals(self, form: PolicyFileForm) -> Iterable[Proposal]:
@@ -141,7 +141,7 @@ class PolicyFileView(RealmChangeView):
         if self.waits is not None:
             return _("The plan waits for approval: request %(number)s") % {"number": self.waits.pk}
         if self.revision is None:
-            return _("Nothing changed: %(name)s is as the file says") % {"name": name}
+            return _("Nothing changed: %(name)s already matches the file") % {"name": name}
         return _("The policy file is applied to %(name)s") % {"name": name}
 
     def get_success_url(self) -> str:

@@ -108,7 +108,7 @@ class RaiseView(RealmChangeView):
         return _("%(name)s has the rules of CDAP %(policy)s") % self._named()
 
     def heading(self, form: RaiseForm) -> str:
-        return _("Raise %(name)s to the rules of CDAP %(policy)s?") % self._named()
+        return _("Raise %(name)s to CDAP %(policy)s?") % self._named()
 
     def lead(self) -> str:
         return _("This cannot be undone. Afterwards it is not known what people could do before.")

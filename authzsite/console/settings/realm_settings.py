@@ -112,7 +112,7 @@ def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
     who = _("Everyone who signs in") if open_ else many
     if code == "on":
         yield DiffLine(
-            "lose", who, _("may do only what the rules give"), _("As it was before it was switched.")
+            "lose", who, _("may do only what the rules allow"), _("As it was before it was switched.")
         )
         return
     if ward.mode == "on":
@@ -160,11 +160,11 @@ class SettingsForm(ConsoleForm):
         required=False,
         help_text=gettext_lazy(
             "The user that programs run as without impersonation; has full access in namespace system. "
-            "May be left empty."
+            "Optional."
         ),
     )
     admin_group = TextField(
-        required=False, help_text=gettext_lazy("Its members may grant and revoke. May be left empty.")
+        required=False, help_text=gettext_lazy("Optional. Its members may grant and revoke.")
     )
     grants = SegmentsField(
         choices=(("anybody", gettext_lazy("To anyone")), ("roles", gettext_lazy("To roles only"))),

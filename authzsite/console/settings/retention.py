@@ -93,7 +93,7 @@ class RetentionView(RealmChangeView):
         }
 
     def heading(self, form: RetentionForm) -> str:
-        return _("How long %(name)s keeps its history live") % {"name": self.object.root.name}
+        return _("Retention of %(name)s") % {"name": self.object.root.name}
 
     def lead(self) -> str:
         return _(

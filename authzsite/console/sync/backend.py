@@ -38,7 +38,7 @@ RUNS = 20
 COUNTED = (
     (gettext_lazy("In sync"), ("in_sync",)),
     (gettext_lazy("Differs"), ("missing", "extra")),
-    (gettext_lazy("Foreign"), ("foreign",)),
+    (gettext_lazy("Granted outside"), ("foreign",)),
     (gettext_lazy("Unknown"), ("unknown",)),
     (gettext_lazy("Bypass"), ("bypass",)),
 )
@@ -53,7 +53,7 @@ AWAITS = {
     ),
 }
 """Why it only reports until a site admin agrees."""
-ALWAYS = (gettext_lazy("In sync"), gettext_lazy("Differs"), gettext_lazy("Foreign"))
+ALWAYS = (gettext_lazy("In sync"), gettext_lazy("Differs"), gettext_lazy("Granted outside"))
 
 
 @dataclass(frozen=True)

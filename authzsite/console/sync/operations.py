@@ -61,7 +61,7 @@ def _until(row: Backend) -> forms.Field:
     return MomentField(
         label=_("Until"),
         required=False,
-        help_text=_("In %(zone)s. Empty until someone resumes it.") % {"zone": words.zone()},
+        help_text=_("In %(zone)s. Leave empty to pause until someone resumes it.") % {"zone": words.zone()},
         error_messages={"required": _("Enter a date and a time, or leave both empty.")},
     )
 
@@ -83,7 +83,7 @@ def _share(row: Backend) -> forms.Field:
         "few": loss_limit.FEW
     }
     return ShareField(
-        label=_("Share of people who would lose something, per cent"),
+        label=_("People losing rights, in percent"),
         max_length=4,
         most=100,
         wrong=_("Enter a share of people from 0 to 100 percent."),
@@ -192,7 +192,7 @@ def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
     """Somebody who does not run the sync wanted to."""
     access_log.refused(backend_access.place.asker, operations.DUTY, backend_access.place.node, via="console")
     context = {
-        "heading": _("You cannot run the sync of %(name)s") % {"name": backend_access.place.node.name},
+        "heading": _("You cannot run sync for %(name)s") % {"name": backend_access.place.node.name},
         "text": _("The owner of %(name)s or a holder of the sync duty can.")
         % {"name": backend_access.place.node.name},
         "status": 403,
@@ -243,7 +243,7 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
     text = _("It removes %(takes)s. Removals come first.") % {"takes": takes}
     button = _("Revoke them from %(losing)s") % {"losing": losing}
     return {
-        "heading": _("Let the plan for %(name)s go on?") % {"name": backend_access.name},
+        "heading": _("Release the plan for %(name)s?") % {"name": backend_access.name},
         "text": text,
         "button": button,
         "look": look,

@@ -28,10 +28,10 @@ NAMELESS = {
 }
 """What is stored of roles in a backend that bear no name of a role here."""
 _STATES = {
-    SyncRun.State.RUNNING: ("behind", noop("Going on")),
+    SyncRun.State.RUNNING: ("behind", noop("Running")),
     SyncRun.State.PROVED: ("ok", noop("Proved")),
     SyncRun.State.UNPROVED: ("behind", noop("Not yet equal")),
-    SyncRun.State.SHOWN: ("paused", noop("Only shown")),
+    SyncRun.State.SHOWN: ("paused", noop("Not applied")),
     SyncRun.State.HELD: ("paused", noop("Held")),
     SyncRun.State.FAILED: ("failed", noop("Failed")),
 }
@@ -249,7 +249,7 @@ def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
         "errors": list(run.errors),
         "steps": steps_of(run, row, may_retry=may_retry),
         "more": _("%(more)s not shown") % {"more": words.count(more, "more step")} if more else "",
-        "nothing": Empty(_("Nothing was to be done"), _("Both sides matched."), drawn=False),
+        "nothing": Empty(_("Nothing to do"), _("Both sides matched."), drawn=False),
         "going": going(run, row),
         "progress_url": reverse("console:sync_progress", args=[row.pk]),
     }

@@ -76,7 +76,7 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
         )
         say(request, _("It is tried again"))
     except NotFound:
-        say(request, _("It has arrived"))
+        say(request, _("It is applied"))
     return redirect("console:sync_backend", id=backend_access.row.pk)
 
 
@@ -264,7 +264,7 @@ class LeaveView(ChangeView):
         return False
 
     def heading(self, form: ForeignGrantForm) -> str:
-        return _("Leave it as it was in %(name)s?") % {"name": self.object.name}
+        return _("Leave it unchanged in %(name)s?") % {"name": self.object.name}
 
     def button(self, form: ForeignGrantForm) -> str:
         return _("Leave it as it was")

@@ -165,7 +165,7 @@ class VanishedView(ChangeView):
         ) % {"system": system}
 
     def button(self, form: VanishedForm) -> str:
-        return gettext("Close the selected, with their grants")
+        return gettext("Close them and their grants")
 
     def back(self) -> str:
         return reverse("console:sync_backend", args=[self.object.row.pk])

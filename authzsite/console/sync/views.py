@@ -40,7 +40,7 @@ BARS = (
     ("same", "in_sync", gettext_lazy("in sync")),
     ("missing", "missing", gettext_lazy("missing")),
     ("extra", "extra", gettext_lazy("extra")),
-    ("foreign", "foreign", gettext_lazy("foreign")),
+    ("foreign", "foreign", gettext_lazy("granted outside")),
     ("unknown", "unknown", gettext_lazy("unknown")),
 )
 

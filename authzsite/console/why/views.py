@@ -209,7 +209,7 @@ def _open(question: Question) -> dict[str, Any]:
                 level=2,
             ),
             "choices": [{"label": node.ref.full_name, "url": _url(question, node)} for node in like],
-            "choices_words": _("Names like it:"),
+            "choices_words": _("Similar names:"),
         }
     return {
         "empty": Empty(
@@ -301,8 +301,8 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     past = reverse("console:history") + "?" + urlencode({"person": str(speak.person)})
     return {
         "beside_heading": ngettext("It depends on %(many)s fact", "It depends on %(many)s facts", many)
-        % {"many": terms.lower(words.spelled(many))},
-        "beside_text": _("If one of these ends, this path ends with it. %(label)s may have others.")
+        % {"many": words.number(many)},
+        "beside_text": _("If one of these ends, this path ends with it. %(label)s may have other paths.")
         % {"label": speak.person.label},
         "rests_on": facts,
         "actions_beside": [Action(_("Their history"), past, "plain")],

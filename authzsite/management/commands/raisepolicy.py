@@ -34,5 +34,7 @@ class Command(OperatorCommand):
         for line in shown.lines(MOST):
             self.stdout.write(line)
         totals = shown.difference.totals
-        self.stdout.write(f"{totals.people_losing} lose access, {totals.people_gaining} gain access")
+        self.stdout.write(
+            f"{totals.people_losing} of the people lose rights, {totals.people_gaining} gain rights"
+        )
         self.stdout.write(f"plan {shown.digest}")

@@ -19,7 +19,7 @@ WORDS = {checkpoints.CHANGES: "audit log", checkpoints.ACCESS: "log of refusals 
 
 class Command(OperatorCommand):
     help = (
-        "Declare that this database was restored from a copy: every backend only reports until its plan is "
+        "Declare that this database was restored from a backup: every backend only reports until its plan is "
         "reviewed. Prints what the audit log lost; --accept-end records the loss."
     )
 

@@ -107,7 +107,7 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         by_place = snapshot.places(snapshot.facts())
         wanted = _wanted(spark, snapshot, by_place, acls)
         targets = _read(spark, acls, "targets").join(by_place, by_place["key"] == _col("object")).cache()
-    with tell.step("working out what should be true", 450):
+    with tell.step("calculating what should be there", 450):
         mirrored = _mapped(spark, wanted, targets, _mirrored).cache()
         wanted.apart.update(_crowds(wanted.standing, mirrored.where("role IS NULL").collect()))
         resolved = _mapped(spark, wanted, targets, _apart).cache()

@@ -68,7 +68,7 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         world = _world(snapshot, places, objects, given.pairs)
     levels = output / "levels"
     if not (levels / "_SUCCESS").exists():  # else it was finished before the run ended early
-        with tell.step(f"working out who has access to {objects:,} objects", 650):
+        with tell.step(f"calculating who has access to {objects:,} objects", 650):
             rows = reached(spark, places, world, objects)
             rows.write.mode("overwrite").partitionBy("kind").parquet(str(levels))
     places.unpersist()

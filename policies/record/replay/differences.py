@@ -55,7 +55,7 @@ class Differences:
 
     def _who(self, difference: Difference) -> str:
         claims = f"It names {difference.claims}, which says nothing of it. " if difference.claims else ""
-        return f"{claims}Past the console it could be written by {writers(difference.table)}."
+        return f"{claims}Outside the console it could be written by {writers(difference.table)}."
 
 
 def writers(table: str) -> str:

@@ -51,7 +51,7 @@ TAKES_MUCH = sentence(
 FROM_A_COPY = sentence(
     "sync.from_a_copy",
     "{backend} only reports, because the console's database was restored from a backup. Decisions are "
-    "not applied until someone looks at the plan and chooses Repair.",
+    "not applied until someone reviews the plan and chooses Repair.",
 )
 NO_ANSWER = sentence("sync.no_answer", "{backend} does not answer. Decisions wait until it does.")
 NOT_REMOVED = sentence("sync.not_removed", "{backend} has not yet applied a removal decided here.")

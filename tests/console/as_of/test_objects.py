@@ -138,7 +138,9 @@ def test_evidence_is_for_those_with_the_duty(
     olivia = signed_in("olivia")
     shown = text(olivia, "?at=3")
     assert 'aria-describedby="why-not-evidence"' in shown
-    assert "Nobody has the duty to export the history here yet. It is given by marek, who owns demo." in shown
+    assert (
+        "Nobody has the duty to export the history here yet. It is assigned by marek, who owns demo." in shown
+    )
     people.make_account("carl")
     duties.give(shop, "export_history", a_person("carl"), by=BY, authority=AUTHORITY)
     assert "people with the duty to export the history here can export evidence: carl." in text(

@@ -48,7 +48,7 @@ def test_a_realm_is_chosen_where_there_are_more(shop: Node, signed_in: Enter) ->
     assert 'name="realm"' not in signed_in("marek").get("/history").content.decode()
     a_metalake("second")
     page = signed_in("marek").get("/history?realm=demo&kind=roles").content.decode()
-    assert "<option selected>demo</option>" in page and "gave role sales_read to" in page
+    assert "<option selected>demo</option>" in page and "assigned role sales_read to" in page
     assert "realm second" not in words(signed_in("marek"), "/history?realm=demo")
     words(signed_in("ana"), "/history?realm=second", 404)
     words(signed_in("marek"), "/history?realm=nowhere", 404)

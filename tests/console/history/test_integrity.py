@@ -43,7 +43,7 @@ def watched(shop: Node) -> None:
 def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: SignedIn) -> None:
     watched(shop)
     body = words(signed_in("olivia"), "/history/looks")
-    assert "mia was refused dropTable" in body
+    assert "mia was refused: drop (dropTable)" in body
     assert "carl viewed who has access" in body
     assert "2 times" in body
 
@@ -66,8 +66,10 @@ def test_a_look_is_told_in_words(stored: str, shown: str, shop: Node, signed_in:
 @pytest.mark.parametrize(
     ("stored", "shown"),
     [
-        ("realm_office", "was refused the settings of the realm"),
-        ("operate_sync", "was refused something that needs the duty Sync"),
+        ("realm_office", "was refused: the settings of the realm"),
+        ("Table.loadTable", "was refused: read (Table.loadTable)"),
+        ("program.start", "was refused: the call program.start"),
+        ("operate_sync", "was refused: something that needs the duty Sync"),
     ],
 )
 def test_a_refusal_is_told_in_words(stored: str, shown: str, shop: Node, signed_in: SignedIn) -> None:
@@ -79,7 +81,7 @@ def test_a_refusal_is_told_in_words(stored: str, shown: str, shop: Node, signed_
 def test_nobody_sees_who_looked_at_what_is_not_theirs(shop: Node, signed_in: SignedIn) -> None:
     watched(shop)
     assert "carl looked" not in words(signed_in("mia"), "/history/looks")
-    assert "was refused dropTable" in words(
+    assert "was refused: drop (dropTable)" in words(
         signed_in("mia"), "/history/looks"
     )  # Mia's own refusals are shown
 

@@ -86,7 +86,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
     assert can_read("mia")
     olivia = visit("olivia")
     olivia.goto("/")
-    olivia.get_by_role("link", name="Look at hints in demo").click()
+    olivia.get_by_role("link", name="Open hints in demo").click()
     row = olivia.get_by_role("row").filter(has_text="Read tables, by role sales_read")
     assert "it gives Read to 2 people" in row.inner_text()
     row.get_by_role("link", name="Revoke it").click()

@@ -27,7 +27,7 @@ def test_what_a_leaver_had_is_handed_over_and_taken_back(scripts: bool, visit: C
     page.get_by_label("Hand over to", exact=True).fill("mia")
     page.get_by_label("Hand over to", exact=True).press("Enter")
     page.get_by_text("becomes the owner of 1 object").wait_for()
-    page.get_by_label("What becomes of demo").select_option(label="Leave")
+    page.get_by_label("What happens to demo").select_option(label="Leave")
     page.get_by_role("button", name="Preview the change").last.click()
     page.get_by_role("button", name=re.compile("^Carry out 1 line")).wait_for()
     page.get_by_label("Reason").fill("The last day is Friday")

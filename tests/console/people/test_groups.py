@@ -48,7 +48,7 @@ def test_what_somebody_gains_by_a_group_is_shown_before_it_is_saved(sam: Client)
     before = Change.objects.count()
     body = sam.post(page_of("analysts", "join"), {"find": "ana", "step": "look"}).content.decode()
     assert "may use schema sales and read every table in sales" in body
-    assert "1</b><span>gains something" in body
+    assert "1</b><span>person gains rights" in body
     assert inside("analysts") == {"mia", "carl"}
     assert Change.objects.count() == before
     assert AccessRecord.objects.filter(kind="looked").exists()
@@ -95,7 +95,7 @@ def test_who_keeps_it_by_another_path_is_told_so(sam: Client, shop: Node) -> Non
     rights = [f"allow {item} on schema shop.sales" for item in ("USE_SCHEMA", "SELECT_TABLE")]
     a_role(shop, "again", *rights, held_by=("mia",))
     body = markup(sam.get(page_of("analysts", "leave?who=user:mia")))
-    assert "Nobody</strong> gains or loses anything by it now." in body
+    assert "Nobody</strong> gains or loses access now." in body
 
 
 def test_a_denial_that_stays_is_said(sam: Client) -> None:

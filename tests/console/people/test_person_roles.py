@@ -86,7 +86,7 @@ def test_who_may_give_no_roles_is_told_so(name: str, newcomer: Node, signed_in: 
     admit(newcomer, "gina")
     a_role(newcomer, "grants", "allow MANAGE_GRANTS on schema shop.sales", held_by=("gina",))
     client = signed_in(name)
-    assert "You cannot give any role here." in client.get(page_of("noah")).content.decode()
+    assert "You cannot assign any role here." in client.get(page_of("noah")).content.decode()
     client.post(page_of("noah"), {"role": roles("opens"), "step": "save", "nonce": "c" * 20})
     assert held_by("noah") == set()
 
@@ -95,7 +95,7 @@ def test_who_is_no_member_is_offered_no_roles(newcomer: Node, signed_in: Enter, 
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"marek"})
     a_person("zoe")
     body = signed_in("marek").get(page_of("zoe")).content.decode()
-    assert "You cannot give any role here." in body
+    assert "You cannot assign any role here." in body
 
 
 @pytest.mark.seed("S4-054")

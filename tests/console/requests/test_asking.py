@@ -136,7 +136,7 @@ def test_a_hidden_object_is_asked_for_like_an_absent_one(staff: Node, signed_in:
         page = text(ana.get(f"/requests/new?resource=demo/{name}&type=table&action=read"))
         pages.append(page.replace(name, "X").replace(name.rpartition(".")[2], "Y"))
     assert pages[0] == pages[1]
-    assert "Request it by its full name" in text(ana.get("/search?q=orders"))
+    assert "Request by full name" in text(ana.get("/search?q=orders"))
 
 
 def test_a_ticket_is_asked_for_where_a_rule_says_so(staff: Node, signed_in: SignedIn) -> None:

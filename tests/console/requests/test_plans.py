@@ -49,7 +49,7 @@ def test_it_is_asked_for_looked_at_approved_and_applied(world: Node, signed_in: 
     assert "asks to apply a policy file to demo" in page
     assert page.index("user:ana holds role reader") < page.index("user:bo holds role reader")
     assert "could no longer use shop" in page
-    assert "If yes, for how long" not in page and 'value="approve"' in page
+    assert "If approved, for how long" not in page and 'value="approve"' in page
     assert decide(gil, request, "approve") == 302
     assert holders() == {"ana"}
     page = shown(marek, f"/requests/{request.pk}")
@@ -89,7 +89,7 @@ def test_others_neither_see_nor_decide_nor_apply(world: Node, signed_in: Enter) 
 def test_the_owner_reads_and_sets_in_settings_which_plans_wait(world: Node, signed_in: Enter) -> None:
     marek, address = signed_in("marek"), f"/objects/{world.id}/asking"
     page = shown(marek, address)
-    assert "Plans of policy files need the approval of another person" in page
+    assert "Approval of policy file plans" in page
     assert '<option value="removals" selected>' in page
     sent = {"nonce": hidden(page.encode(), "nonce"), "plan_approval": "always"}
     assert marek.post(address, sent).status_code == 302

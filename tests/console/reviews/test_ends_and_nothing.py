@@ -85,7 +85,7 @@ def test_a_review_that_was_ended_early_shows_no_date_to_come(shop: Node, signed_
     marek, due, today = signed_in("marek"), review.due, words.day(timezone.now())
     progress = text(marek, f"/reviews/{review.pk}/progress")
     assert "not held: the review ended before" in progress
-    assert "over since Today" in progress
+    assert "closed since Today" in progress
     # and what nobody decided is not called decided
     many = len(rows(review))
     assert f"Decided 0 of {many}" in plain(progress)

@@ -94,7 +94,7 @@ def test_what_is_decided_no_longer_waits(sales: Node, signed_in: Enter) -> None:
     for row in rows(review).values():
         decides("olivia", row, "keep")
     assert "No review waits for you" in text(signed_in("olivia"), "/reviews")
-    assert "Going on" in text(signed_in("olivia"), "/reviews")
+    assert "Running" in text(signed_in("olivia"), "/reviews")
 
 
 # Starting
@@ -441,7 +441,7 @@ def test_paper_counts_what_it_leaves_to_the_file(
 def test_evidence_is_for_who_may_export_the_history(sales: Node, signed_in: Enter) -> None:
     review, olivia = a_review(), signed_in("olivia")
     address = f"/reviews/{review.pk}/evidence"
-    assert "Exporting evidence takes a duty" in text(olivia, f"/reviews/{review.pk}/result")
+    assert "Exporting evidence requires a duty" in text(olivia, f"/reviews/{review.pk}/result")
     assert olivia.post(address).status_code == 302
     assert AccessRecord.objects.filter(kind="refused", operation="export_history").exists()
     duties.give(sales, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)

@@ -29,7 +29,7 @@ def test_what_a_backend_gave_is_said_as_sync_says_it(
     type_: str, what: str, codes: list[str], text: str
 ) -> None:
     shown = row_in_words(kind="foreign", type=type_, what=what, privileges=codes, outside={"holder": "bi"})
-    assert shown == (text, ["Foreign"])
+    assert shown == (text, ["Granted outside"])
 
 
 @pytest.mark.parametrize("effect, text", [("allow", "Granted by role"), ("deny", "Denied by role")])

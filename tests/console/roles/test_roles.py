@@ -56,7 +56,7 @@ def test_a_role_s_page_tells_what_it_gives_and_who_holds_it(shop: Node, signed_i
     assert "<b>analysts</b>" in body
     assert "mia" in body
     own = signed_in("mia").get(f"/roles/{the('role', 'sales_read').id}").content.decode()
-    assert "Other members are shown to people who may give the role." in own
+    assert "Other members are shown to people who may assign the role." in own
     assert 'aria-describedby="why-not-assign"' in own
 
 

@@ -106,7 +106,7 @@ def test_adopting_says_who_is_admitted_and_what_goes_with_it(
     page = text(signed_in("marek").get(reverse("console:sync_deed", args=[row.pk, "adopt"])))
     assert "becomes a member of demo" in page
     assert "may no longer pass it on to others" in page
-    assert "stays foreign" in page
+    assert "stays granted outside Lakewarden" in page
     refused = signed_in("olivia").post(reverse("console:sync_deed", args=[row.pk, "adopt"]), {})
     assert "legacy is not a member of demo, and you may not admit members." in text(refused, 422)
 
@@ -180,7 +180,7 @@ def test_a_pause_until_a_time_that_the_clock_skips_is_refused(looked: Backend, s
 )
 def test_only_who_runs_a_sync_runs_it(looked: Backend, signed_in: Enter, what: str) -> None:
     answer = signed_in("olivia").post(f"/sync/{looked.pk}/{what}", {"digest": "x"})
-    assert "You cannot run the sync of shop" in text(answer, 403)
+    assert "You cannot run sync for shop" in text(answer, 403)
     assert Backend.objects.get().state == "in_sync"
     assert "why-not-operate" in text(signed_in("olivia").get(f"/sync/{looked.pk}"))
 

@@ -94,7 +94,7 @@ def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, si
         ({"host": "db.example.org"}, "<span>db.example.org is not among the hosts in"),
         ({"host": "127.0.0.1,10.0.0.1"}, "LAKEWARDEN_CONNECT_ALLOW"),
         ({"its-database": "governed?passfile=/etc/passwd"}, "It does not answer."),
-        ({"its-database": ""}, "Name the database."),
+        ({"its-database": ""}, "Enter the database."),
         ({"its-tls": "never"}, "Choose one of these."),
         ({"kind": "oracle"}, "Which system is behind it?"),
         ({"host": ""}, "Enter the server."),

@@ -59,7 +59,7 @@ def test_a_mounted_tree_is_tried_and_kept(root: Node, tree: PosixSite, signed_in
 
 @pytest.mark.parametrize(
     ("folder", "words"),
-    [("/etc", "LAKEWARDEN_CONNECT_ALLOW"), ("", "Name the folder."), ("lake", "must look like")],
+    [("/etc", "LAKEWARDEN_CONNECT_ALLOW"), ("", "Enter the folder."), ("lake", "must look like")],
 )
 def test_a_folder_that_may_not_be_connected_is_refused(
     folder: str, words: str, root: Node, tree: PosixSite, signed_in: Enter

@@ -68,7 +68,7 @@ def grant(page: Any) -> None:
         ("link", "Grant access"),
         ("textbox", "Who", "ana", "Enter"),
         ("see", "may read orders"),
-        ("button", "Grant read until Friday"),
+        ("button", "Grant read until"),
         ("see", "Ana Analyst: read on orders"),
         ("see", "Not yet compared"),
     ):

@@ -111,9 +111,9 @@ def test_what_somebody_may_grant_is_told(shop: Node, signed_in: Enter) -> None:
 
 def test_one_s_own_page_tells_how_to_get_more(shop: Node, signed_in: Enter) -> None:
     body = signed_in("ana").get(f"/people/{a_person('ana').pk}").content.decode()
-    assert "How to get more" in body
+    assert "Get more access" in body
     assert "owns demo" in body
     asked = signed_in("ana").get("/why?who=user:ana&action=read&what=shop.sales.orders").content.decode()
     assert "shop.sales.orders" in asked
     other = signed_in("marek").get(f"/people/{a_person('ana').pk}").content.decode()
-    assert "How to get more" not in other
+    assert "Get more access" not in other

@@ -111,11 +111,15 @@ def quoted(text: str) -> str:
     return _("“%(text)s”") % {"text": text}
 
 
-def outcome(kind: str, many: int) -> str:
-    """Behind a count of people and services, what becomes of them: 1 loses rights; 5 lose rights."""
+def outcome(kind: str, many: int, *, services: bool = False) -> str:
+    """Behind a count, what happens to so many people, and `services` among them: person loses rights."""
+    if kind == "lose" and services:
+        return ngettext("person or service loses rights", "people and services lose rights", many)
+    if kind == "gain" and services:
+        return ngettext("person or service gains rights", "people and services gain rights", many)
     return {
-        "lose": ngettext("loses rights", "lose rights", many),
-        "gain": ngettext("gains rights", "gain rights", many),
+        "lose": ngettext("person loses rights", "people lose rights", many),
+        "gain": ngettext("person gains rights", "people gain rights", many),
         "lacking": _("granted, not yet usable"),
         "same": _("unchanged"),
         "denied": _("still denied"),

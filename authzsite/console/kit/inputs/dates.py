@@ -128,14 +128,16 @@ class When:
     # In words
 
     def end_words(self) -> str:
-        """until Friday; for 30 days; without end"""
-        labels = {"friday": _("until Friday"), "month": _("for 30 days"), "never": _("without end")}
+        """until Fri 4 Dec; for 30 days; without end"""
+        if self.until == "friday":  # which one it is differs by the hour, so it is said by its date
+            return _("until %(end)s") % {"end": words.day(words.next_friday())}
+        labels = {"month": _("for 30 days"), "never": _("without end")}
         if self.until in labels:
             return labels[self.until]
         return _("until %(end)s") % {"end": words.moment(self.end, within=True)} if self.end else ""
 
     def words(self) -> str:
-        """from Mon 30 Nov, 09:00 until Friday"""
+        """from Mon 30 Nov, 09:00 until Fri 4 Dec"""
         begins = _("from %(begin)s") % {"begin": words.moment(self.begin, within=True)} if self.begin else ""
         return f"{begins} {self.end_words()}".strip()
 

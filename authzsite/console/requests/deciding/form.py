@@ -45,7 +45,9 @@ class DecisionForm(ConsoleForm):
         label=gettext_lazy("Note, reason or question"),
         required=False,
         max_length=LONGEST,
-        help_text=gettext_lazy("Required to refuse or to ask back; optional to approve. Kept permanently."),
+        help_text=gettext_lazy(
+            "Required to refuse or to ask a question; optional to approve. Kept permanently."
+        ),
         widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST}),
     )
 

@@ -30,7 +30,7 @@ from policies.services.grants import revision_now
 DONE = {
     "approve": gettext_lazy("approved"),
     "refuse": gettext_lazy("refused"),
-    "ask": gettext_lazy("asked back"),
+    "ask": gettext_lazy("asked a question"),
 }
 
 

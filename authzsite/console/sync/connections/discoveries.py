@@ -358,7 +358,7 @@ class TakeOverView(ChangeView):
         return False
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Make %(name)s the owner here as well?") % {"name": self.owner.label}
+        return _("Make %(name)s the owner here?") % {"name": self.owner.label}
 
     def lead(self) -> str:
         many = words.count(len(self.places), "object")

@@ -234,7 +234,7 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
         )
     for item in kind.fields:
         label, help_text = gettext(item.label), gettext(item.help) if item.help else ""
-        missing = gettext("Name the %(label)s.") % {"label": terms.lower(label)} if item.required else ""
+        missing = gettext("Enter the %(label)s.") % {"label": terms.lower(label)} if item.required else ""
         yield OWN + item.name, _choice(item) if item.choices else _text(label, missing, help_text)
     if typed.asks_account:
         yield "user", _text(gettext("Account"), gettext("Enter the account it signs in with."))

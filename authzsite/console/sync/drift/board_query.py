@@ -19,7 +19,7 @@ from policies.models import BackendFinding
 KINDS = {
     "missing": noop("Missing"),
     "extra": noop("Extra"),
-    "foreign": noop("Foreign"),
+    "foreign": noop("Granted outside"),
     "accepted": noop("Accepted"),
     "unknown": noop("Unknown"),
     "bypass": noop("Bypass"),

@@ -192,25 +192,25 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
 
 
 _THERE = {
-    "missing": gettext_lazy("%(holder)s %(verb)s: missing there"),
-    "extra": gettext_lazy("%(holder)s %(verb)s: extra there"),
-    "foreign": gettext_lazy("%(holder)s %(verb)s: foreign there"),
-    "unknown": gettext_lazy("%(holder)s %(verb)s: unknown there"),
-    "bypass": gettext_lazy("%(holder)s %(verb)s: bypass there"),
+    "missing": gettext_lazy("%(holder)s %(verb)s: missing in the backend"),
+    "extra": gettext_lazy("%(holder)s %(verb)s: extra in the backend"),
+    "foreign": gettext_lazy("%(holder)s %(verb)s: granted outside Lakewarden"),
+    "unknown": gettext_lazy("%(holder)s %(verb)s: unknown in the backend"),
+    "bypass": gettext_lazy("%(holder)s %(verb)s: bypass in the backend"),
 }
 """A difference of each kind, where it is about no object."""
 _THERE_ON = {
-    "missing": gettext_lazy("%(holder)s %(verb)s on %(place)s: missing there"),
-    "extra": gettext_lazy("%(holder)s %(verb)s on %(place)s: extra there"),
-    "foreign": gettext_lazy("%(holder)s %(verb)s on %(place)s: foreign there"),
-    "unknown": gettext_lazy("%(holder)s %(verb)s on %(place)s: unknown there"),
-    "bypass": gettext_lazy("%(holder)s %(verb)s on %(place)s: bypass there"),
+    "missing": gettext_lazy("%(holder)s %(verb)s %(place)s: missing in the backend"),
+    "extra": gettext_lazy("%(holder)s %(verb)s %(place)s: extra in the backend"),
+    "foreign": gettext_lazy("%(holder)s %(verb)s %(place)s: granted outside Lakewarden"),
+    "unknown": gettext_lazy("%(holder)s %(verb)s %(place)s: unknown in the backend"),
+    "bypass": gettext_lazy("%(holder)s %(verb)s %(place)s: bypass in the backend"),
 }
 """A difference of each kind on an object."""
 
 
 def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
-    """mia may read sales.orders, missing"""
+    """mia may read sales.orders: missing in the backend"""
     node = places.get(row.securable_id or 0)
     place = row.place if row.type else ""
     sentence = _THERE_ON[row.kind] if place else _THERE[row.kind]
@@ -252,7 +252,7 @@ def _row(
         what=_spoken(_verb(rows, node), places),
         object=terms.short_name(node) if node else row.place,
         url=terms.page_of(node.id, node.type) if node else "",
-        here=str(_HERE.get(row.kind, _("Not known here"))),
+        here=str(_HERE.get(row.kind, _("Not granted here"))),
         there=_there(row),
         seen=words.day(row.first_seen),
     )
@@ -354,14 +354,15 @@ def _accepted(row: BackendFinding) -> State | None:
 
 
 def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
-    """may read and write; owns the schema, on"""
+    """may read and write; owns the schema, on: what an object follows, where there is one"""
+    on = node is not None or bool(rows[0].type and rows[0].place)
     if rows[0].what == VANISHED:
-        return _("What is decided here on") if node else _("What is decided here")
+        return _("What is decided here on") if on else _("What is decided here")
     if rows[0].kind in ("bypass", "unknown"):
         is_bypass = rows[0].kind == "bypass"
         read = bypass_words.in_readers_language if is_bypass else ungovernable_in_words
         what = read(rows[0].what)
-        return _("%(what)s, on") % {"what": what} if node else what
+        return _("%(what)s, on") % {"what": what} if on else what
     if not rows[0].type:
         role = {"role": rows[0].what.removeprefix("member of ")}
         if rows[0].kind == "missing":
@@ -369,7 +370,7 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
         return _("is a member of %(role)s") % role
     rights = rights_of(rows, node.type if node else "", with_type=node is None)
     listed = {"listed": words.listed([terms.lower(word) for word in rights])}
-    return _("may %(listed)s") % listed if node else pgettext("without an object", "may %(listed)s") % listed
+    return _("may %(listed)s") % listed if on else pgettext("without an object", "may %(listed)s") % listed
 
 
 def _there(row: BackendFinding) -> str:
@@ -388,5 +389,5 @@ def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
         return State("failed", _("Stuck"), _("needs attention"))
     kind = row.kind
     if kind == "foreign":
-        return Chip("foreign", _("Foreign"))
+        return Chip("foreign", _("Granted outside"))
     return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), _(KINDS[kind]))

@@ -95,7 +95,7 @@ def adopted(about: Foreign) -> tuple[DiffLine, ...]:
         text = _("may no longer pass it on to others: %(rights)s on %(name)s") % values
         lines.append(DiffLine("lose", name, text))
     if about.left:
-        kept = _("%(left)s on %(name)s stays foreign") % {
+        kept = _("%(left)s on %(name)s stays granted outside Lakewarden") % {
             "left": words.listed(about.left),
             "name": about.node.name,
         }
@@ -161,7 +161,9 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         "giver": giver,
         "system": system,
     }
-    line = DiffLine("same", name, keeps, _("It is foreign again and waits for a decision."))
+    line = DiffLine(
+        "same", name, keeps, _("It counts as granted outside Lakewarden again and waits for a decision.")
+    )
     return (line, *_ended_with(about))
 
 

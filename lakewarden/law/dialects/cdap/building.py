@@ -38,7 +38,7 @@ _PRIVILEGES = (
     ("READ", "Read", "Read what is in the entity", "read"),
     ("WRITE", "Write", "Write into the entity", "write"),
     ("EXECUTE", "Execute", "Run programs", "use"),
-    ("ADMIN", "Administer", "Make, change and delete the entity", "manage"),
+    ("ADMIN", "Administer", "Create, change and delete the entity", "manage"),
     ("ALL", "Everything", "All of the four above", "manage"),
 )
 
@@ -181,7 +181,7 @@ def office(administrator: Condition, granting: Plain) -> list[Operation]:
         Operation("grant", "Grant and revoke", {**grant, ROLE: administrator}, access_control=True),
         Operation("role.create", "Make roles", {INSTANCE: administrator}, access_control=True),
         Operation("role.list", "See roles", {INSTANCE: administrator}, access_control=True),
-        Operation("role.assign", "Give roles", {ROLE: administrator}, access_control=True),
+        Operation("role.assign", "Assign roles", {ROLE: administrator}, access_control=True),
         Operation("role.delete", "Delete roles", {ROLE: administrator}, access_control=True),
         Operation("set_owner", "Set the owner", {INSTANCE: OWNER | service_admin}, access_control=True),
     ]

@@ -11,8 +11,8 @@ _SCHEMA = ("metalake", "catalog", "schema")
 
 _ROWS = (
     # code, label, what it lets one do, category, kind of catalog, where it may be given
-    ("USE_CATALOG", "Use catalog", "Reach what is in the catalog", "use", "", _CATALOG),
-    ("USE_SCHEMA", "Use schema", "Reach what is in the schema", "use", "", _SCHEMA),
+    ("USE_CATALOG", "Use catalog", "Needed to use anything in the catalog", "use", "", _CATALOG),
+    ("USE_SCHEMA", "Use schema", "Needed to use anything in the schema", "use", "", _SCHEMA),
     ("SELECT_TABLE", "Read", "Read the table", "read", "relational", (*_SCHEMA, "table")),
     ("MODIFY_TABLE", "Write", "Read, write and alter the table", "write", "relational", (*_SCHEMA, "table")),
     ("CREATE_TABLE", "Create table", "Create tables in the schema", "create", "relational", _SCHEMA),
@@ -65,9 +65,9 @@ _ROWS = (
     ("MANAGE_GROUPS", "Manage groups", "Add and remove groups", "manage", "", _METALAKE),
     ("CREATE_ROLE", "Create role", "Create roles", "manage", "", _METALAKE),
     ("CREATE_TAG", "Create tag", "Create tags", "create", "", _METALAKE),
-    ("APPLY_TAG", "Apply tag", "Put the tag on objects", "use", "", (*_METALAKE, "tag")),
+    ("APPLY_TAG", "Apply tag", "Attach the tag to objects", "use", "", (*_METALAKE, "tag")),
     ("CREATE_POLICY", "Create policy", "Create policies", "create", "", _METALAKE),
-    ("APPLY_POLICY", "Apply policy", "Put the policy on objects", "use", "", (*_METALAKE, "policy")),
+    ("APPLY_POLICY", "Apply policy", "Attach the policy to objects", "use", "", (*_METALAKE, "policy")),
     ("REGISTER_JOB_TEMPLATE", "Register job template", "Register job templates", "create", "", _METALAKE),
     (
         "USE_JOB_TEMPLATE",

@@ -9,9 +9,9 @@ DATA_OWNER, OPS = "DATA_OWNER", "OPS"
 _ROWS = (
     # code, label, what it lets one do, category, where it may be given
     ("READ", "Read", "Read what belongs to the namespace", "read", "namespace"),
-    ("WRITE", "Write", "Make, change and remove what belongs to the namespace", "write", "namespace"),
+    ("WRITE", "Write", "Create, change and remove what belongs to the namespace", "write", "namespace"),
     ("EXECUTE", "Execute", "Start jobs and clusters of the namespace", "use", "namespace"),
-    ("GRANT", "Grant", "Say who may do what in the namespace, as a data owner", "manage", "namespace"),
+    ("GRANT", "Grant", "Decide access in the namespace, as a data owner", "manage", "namespace"),
     (
         "WRITE_DESCRIPTIVE_CONTENT",
         "Write descriptions",
@@ -20,7 +20,7 @@ _ROWS = (
         "namespace",
     ),
     ("WRITE_ATTRIBUTE", "Write attributes", "Change attributes of data", "write", "namespace"),
-    (DATA_OWNER, "Data owner", "Use the calls that say who may do what in a namespace", "manage", "herd"),
+    (DATA_OWNER, "Data owner", "Use the calls that manage access in a namespace", "manage", "herd"),
     (OPS, "Operations", "Keep storage policies that belong to no namespace", "manage", "herd"),
 )
 

@@ -87,7 +87,7 @@ def _url(values: Mapping[str, str]) -> str:
 _SCHEMES = ("postgresql://", "postgres://")
 _EXAMPLE = "postgresql://user:password@host:port/database"
 _TLS = (
-    ("prefer", "If the server supports it"),
+    ("prefer", "If supported"),
     ("require", "Required"),
     ("verify-full", "Required, with a checked certificate"),
 )

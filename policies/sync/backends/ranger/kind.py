@@ -133,7 +133,7 @@ _BESIDE = Field(
     "beside",
     "Where others have a policy on the same object",
     "Ranger keeps one policy for each resource; a validity since 2000 makes ours another one.",
-    choices=(("no", "Wait, and name it"), ("yes", "Write ours beside it")),
+    choices=(("no", "Wait, and report it"), ("yes", "Add a policy of Lakewarden")),
 )
 
 

@@ -53,10 +53,10 @@ AS = Power("bypass.as", "{what}, as {name}")
 RANGER_ADMINISTRATOR = Power(
     "bypass.ranger_administrator", "is an administrator of Ranger: may change every policy and role"
 )
-RANGER_SUPERUSER = Power("bypass.ranger_superuser", "is a superuser of the plugin: no policy is asked")
-RANGER_SUPERUSERS = Power("bypass.ranger_superusers", "are superusers of the plugin: no policy is asked")
+RANGER_SUPERUSER = Power("bypass.ranger_superuser", "is a superuser of the plugin: no policy is checked")
+RANGER_SUPERUSERS = Power("bypass.ranger_superusers", "are superusers of the plugin: no policy is checked")
 SERVICE_ADMINISTRATOR = Power("bypass.service_administrator", "may change every policy of the service")
-TAG_SERVICE = Power("bypass.tag_service", "its policies are asked first, and are not read here")
+TAG_SERVICE = Power("bypass.tag_service", "its policies are checked first, and are not read here")
 DELEGATES = Power("bypass.delegates", "may give rights to others, by policy {policy} on {resources}")
 OVERRIDES = Power("bypass.overrides", "{right} before every normal policy, by policy {policy} on {resources}")
 PASSES_DENIAL = Power(

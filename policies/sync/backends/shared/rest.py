@@ -79,7 +79,7 @@ TOKEN, TLS = "token", "https"
 SIGNS_IN = Field(
     "way",
     "Signs in by",
-    "With a token the account above is only its name for you.",
+    "With a token, the account above is only a label.",
     choices=(("password", "account and password"), (TOKEN, "token, in place of the password")),
 )
 REACHED = Field("tls", "Reached over", choices=((TLS, "TLS"), ("http", "plain HTTP")))
