@@ -140,3 +140,11 @@ def test_what_the_security_checklist_names_as_its_proof_is_there() -> None:
         if re.search(r"\| (there|setting) \|", line)
     ]
     assert [row for row in rows if "`tests/" not in row and "SECURITY.md" not in row] == []
+
+
+def test_a_record_of_a_decision_has_its_number_alone_and_stands_in_the_list() -> None:
+    records = sorted((ROOT / "docs/adr").glob("[0-9]*.md"))
+    numbers = [path.name[:4] for path in records]
+    assert sorted(set(numbers)) == numbers
+    listed = re.findall(r"^\| \[(\d{4})\]\(([^)]+)\)", (ROOT / "docs/adr/README.md").read_text(), re.M)
+    assert sorted(listed) == [(path.name[:4], path.name) for path in records]
