@@ -110,10 +110,13 @@ class Server:
 class MariaSite:
     """Databases and accounts of one test; schemas bear the names that the test gives, so they go with it."""
 
+    HOST = "localhost"
+
     def __init__(self, server: Server) -> None:
         self.server, self._number = server, next(_numbers)
         self.identity = Identity(f"realm {self._number}", "shop")
         self.pusher = f"pusher_{self._number}"
+        self.signs_in_as = f"{self.pusher}@{self.HOST}"
         self._schemas: list[str] = []
         self._people: list[str] = []
         self.admin = server.connect()
@@ -121,10 +124,10 @@ class MariaSite:
 
     def pushes(self) -> None:
         """Make the account that the backend signs in with."""
-        self.do(f"CREATE USER {self.pusher}@localhost IDENTIFIED BY 'secret'")
-        self.do(f"GRANT CREATE USER, PROCESS, CONNECTION ADMIN ON *.* TO {self.pusher}@localhost")
-        self.do(f"GRANT {RIGHTS} ON *.* TO {self.pusher}@localhost WITH GRANT OPTION")
-        self.do(f"GRANT SELECT, UPDATE ON mysql.* TO {self.pusher}@localhost")
+        self.do(f"CREATE USER {self.signs_in_as} IDENTIFIED BY 'secret'")
+        self.do(f"GRANT CREATE USER, PROCESS, CONNECTION ADMIN ON *.* TO {self.signs_in_as}")
+        self.do(f"GRANT {RIGHTS} ON *.* TO {self.signs_in_as} WITH GRANT OPTION")
+        self.do(f"GRANT SELECT, UPDATE ON mysql.* TO {self.signs_in_as}")
 
     def do(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement as root."""
@@ -161,9 +164,9 @@ class MariaSite:
     @contextmanager
     def blinded(self) -> Iterator[None]:
         """The account loses its own rights, and with them its sight of what there is."""
-        self.do(f"REVOKE {RIGHTS}, GRANT OPTION ON *.* FROM {self.pusher}@localhost")
+        self.do(f"REVOKE {RIGHTS}, GRANT OPTION ON *.* FROM {self.signs_in_as}")
         yield
-        self.do(f"GRANT {RIGHTS} ON *.* TO {self.pusher}@localhost WITH GRANT OPTION")
+        self.do(f"GRANT {RIGHTS} ON *.* TO {self.signs_in_as} WITH GRANT OPTION")
 
     def give_by_hand(self, right: Right, holder: str) -> None:
         self.do(f"GRANT {right.right} ON {self._target(right)} TO {self.account(holder)}")
@@ -242,7 +245,7 @@ class MariaSite:
 
     def kill_workers(self) -> None:
         """End the connections of the account; they notice at their next statement."""
-        self.do(f"KILL CONNECTION USER {self.pusher}@localhost")
+        self.do(f"KILL CONNECTION USER {self.signs_in_as}")
 
     def close(self) -> None:
         for name in self._schemas:
@@ -259,7 +262,7 @@ class MariaSite:
             hosts = self.do(f"SELECT Host FROM mysql.global_priv WHERE User = {named}")
             for (host,) in hosts:
                 self.do(f"DROP USER {self.account(person, host)}")
-        self.do(f"DROP USER {self.pusher}@localhost")
+        self.do(f"DROP USER {self.signs_in_as}")
 
     def _target(self, right: Right) -> str:
         if right.kind == "schema":

@@ -204,7 +204,7 @@ def test_a_role_that_others_gave_to_one_of_ours_is_foreign(site, ana, own):
     assert foreign.right == Right("role", ("theirs",), "MEMBER")
     settle(site, desired)
     assert foreign in look(site).foreign
-    site.do(f"GRANT theirs TO {site.pusher}@localhost WITH ADMIN OPTION")
+    site.do(f"GRANT theirs TO {site.signs_in_as} WITH ADMIN OPTION")
     assert [item.error for item in settle(site, desired, orders=[Order(foreign)])] == [None]
     assert not site.may(ana, "SELECT", "sales", "orders")
     assert_settled(site, desired)
@@ -218,7 +218,7 @@ def test_every_right_on_everything_that_a_role_of_ours_was_given_is_extra_and_ta
     # what the account lacks itself it cannot take; that keeps nothing else
     assert [type(item.error) for item in settle(site, desired)] == [Misconfigured]
     assert not site.may(ana, "SELECT", "sales", "costs")
-    site.do(f"GRANT ALL ON *.* TO {site.pusher}@localhost WITH GRANT OPTION")
+    site.do(f"GRANT ALL ON *.* TO {site.signs_in_as} WITH GRANT OPTION")
     settle(site, desired)
     assert_settled(site, desired)
 
@@ -293,11 +293,13 @@ def test_what_the_account_without_a_name_has_everybody_has(site, ana):
     site.do("GRANT SELECT ON sales.* TO ''@'%'")
     site.do("GRANT INSERT ON sales.orders TO ''@'%'")
     site.do("GRANT PROCESS ON *.* TO ''@'%'")
+    site.do(f"GRANT PROXY ON {site.account(ana)} TO ''@'%'")
     assert site.may(ana, "SELECT", "sales", "orders")
     assert {
         ("PUBLIC", "SELECT", ("sales",)),
         ("PUBLIC", "INSERT", ("sales", "orders")),
         ("PUBLIC", "holds PROCESS on every database", None),
+        ("PUBLIC", f"may act as {ana}", None),
     } <= bypasses(site)
 
 
@@ -322,9 +324,22 @@ def test_who_may_write_the_tables_of_rights_is_told(site, ana):
     assert (ana, "holds UPDATE on the server's own tables", None) in bypasses(site)
 
 
+def test_who_may_act_as_another_is_told_as_a_bypass(site, ana):
+    bo = site.person("bo")
+    site.do(f"GRANT PROXY ON {site.account(bo)} TO {site.account(ana)}")
+    assert [bypass.what for bypass in look(site).bypasses if bypass.holder == ana] == [f"may act as {bo}"]
+
+
+def test_tables_whose_names_differ_in_case_alone_keep_each_its_number(site, ana):
+    site.table("sales", "Orders")
+    before = id_of(site, "orders"), id_of(site, "Orders")
+    site.rename("sales", "Orders", "were")
+    assert (id_of(site, "orders"), id_of(site, "were")) == before
+
+
 def test_the_check_says_what_the_account_lacks(site, ana):
     assert all(finding.ok for finding in findings(site))
-    site.do(f"REVOKE CREATE USER ON *.* FROM {site.pusher}@localhost")
+    site.do(f"REVOKE CREATE USER ON *.* FROM {site.signs_in_as}")
     assert "the account lacks CREATE USER on *.*" in {item.text for item in findings(site) if item.blocks}
 
 

@@ -1,4 +1,6 @@
-"""Files of Maven Central by pinned versions and checksums, kept in a cache outside of the tree.
+"""Files of registries by pinned versions and checksums, kept in a cache outside of the tree.
+
+A path that begins with the name of a distribution is a package of it, any other is a file of Maven Central.
 
 `python -m tests.real.artifacts <server>` fetches what a server is made of, before its tests may not leave
 this machine any more.
@@ -17,6 +19,14 @@ from pathlib import Path
 
 PINS = Path(__file__).parent / "pins"
 CENTRAL = "https://repo1.maven.org/maven2"
+DISTRIBUTIONS = {
+    "debian": ("LAKEWARDEN_DEBIAN", "https://deb.debian.org"),
+    "ubuntu": ("LAKEWARDEN_UBUNTU", "http://archive.ubuntu.com"),
+}
+
+
+class Absent(Exception):
+    """What is pinned cannot be had: a distribution keeps no package that it has a newer one of."""
 
 
 class Untrue(Exception):
@@ -37,10 +47,14 @@ class Artifact:
 
     @property
     def kept(self) -> Path:
-        return cache() / "maven" / self.path
+        return cache() / self.path if self._distribution else cache() / "maven" / self.path
+
+    @property
+    def _distribution(self) -> tuple[str, str] | None:
+        return DISTRIBUTIONS.get(self.path.partition("/")[0])
 
     def fetch(self) -> Path:
-        """The file, from the cache or from the repository; raises Untrue when it is another."""
+        """The file, from the cache or from the registry; raises Untrue when it is another, or Absent."""
         if not self.kept.exists():
             self._download()
         if digest(self.kept) != self.sha256:
@@ -51,14 +65,17 @@ class Artifact:
     def _download(self) -> None:
         self.kept.parent.mkdir(parents=True, exist_ok=True)
         part = self.kept.with_name(f"{self.kept.name}.{os.getpid()}")
-        source = os.environ.get("LAKEWARDEN_MAVEN", CENTRAL)
+        variable, usual = self._distribution or ("LAKEWARDEN_MAVEN", CENTRAL)
+        source = f"{os.environ.get(variable, usual)}/{self.path}"
         try:
             with (
-                urllib.request.urlopen(f"{source}/{self.path}", timeout=120) as answer,  # noqa: S310 - https
+                urllib.request.urlopen(source, timeout=120) as answer,  # noqa: S310 - what comes is compared
                 part.open("wb") as file,
             ):
                 shutil.copyfileobj(answer, file)
             part.rename(self.kept)
+        except OSError as error:
+            raise Absent(f"{source}: {error}") from error
         finally:
             part.unlink(missing_ok=True)
 
@@ -68,9 +85,13 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def pins_of(server: str) -> Path:
+    return PINS / f"{server}.tsv"
+
+
 def pinned(server: str) -> Iterator[Artifact]:
     """What a server is made of."""
-    for line in (PINS / f"{server}.tsv").read_text().splitlines():
+    for line in pins_of(server).read_text().splitlines():
         if line and not line.startswith("#"):
             path, _, sha256 = line.partition("\t")
             yield Artifact(path, sha256)
@@ -84,7 +105,7 @@ def class_paths(server: str) -> list[str]:
 
 def version(server: str) -> str:
     """The release that is pinned, from the first line of its pins: `# Apache Hadoop 3.4.2`."""
-    return (PINS / f"{server}.tsv").read_text().partition("\n")[0].removeprefix("# ")
+    return pins_of(server).read_text().partition("\n")[0].removeprefix("# ")
 
 
 def main() -> None:

@@ -73,6 +73,19 @@ SERVERS = {
         "a program that is run for each question",
         "the alerts in `deploy/prometheus`: they are taken, and the cases beside them come out as they say",
     ),
+    "mysql": About(
+        "MySQL 9.7.4 and 8.0.36",
+        "packages of Debian sid and of Ubuntu 24.04, `mysql-server-core` and what it depends on. Debian "
+        "drops a package when it has a newer one: then the tests of that release are skipped, and say so",
+        "unpacked into the cache and run by their own libc, one process each (a pool of 64 MB), with "
+        "certificates of its own",
+        "the contract suite of the backend `mysql` with fifty workers killed at any statement; what a "
+        "MariaDB is asked besides, and what MySQL alone has: roles that are accounts, `WITH GRANT OPTION`, "
+        "patterns of databases, partial revokes, mandatory roles, proxies, dynamic privileges, "
+        "`SYSTEM_USER`, names of tables in any letters; `caching_sha2_password` with TLS; a catalog that "
+        "the console connects, discovers, changes and repairs after changes by hand. What people may is "
+        "tried with their own logins",
+    ),
     "ranger": About(
         "Apache Ranger 2.6.0, its policy engine",
         "Maven Central, `ranger-plugins-common` and what it depends on",
@@ -152,10 +165,9 @@ ABSENT = (
         "authorizers was not driven either",
     ),
     (
-        "MySQL 8",
-        "no package has the server: Debian has MariaDB alone; `mysql-memory-server` (npm) and "
-        "`com.wix:wix-embedded-mysql` download it from elsewhere, `mysql:mysql-connector-mxj` 5.0.12 is of "
-        "MySQL 5. The kind `mysql` never met a server",
+        "MySQL from its maker, and 8.4",
+        "`repo.mysql.com` and `snapshot.debian.org` do not answer from here. Debian sid has 9.7 alone and "
+        "keeps no older package, Ubuntu 24.04 has 8.0",
     ),
     (
         "toxiproxy",
@@ -167,7 +179,8 @@ INTRODUCTION = (
     "Written by `make real`, which fetches each server by pinned versions and checksums, starts it on "
     "loopback, runs the tests in `tests/real/` against it, and stops it. `make real ONLY=hdfs` takes one. "
     "What is fetched is kept in `~/.cache/lakewarden`, or where `LAKEWARDEN_CACHE` says; `LAKEWARDEN_MAVEN` "
-    "names another mirror of Maven Central. `make test` and `make test-slow` run none of it."
+    "names another mirror of Maven Central, `LAKEWARDEN_DEBIAN` and `LAKEWARDEN_UBUNTU` others of these. "
+    "`make test` and `make test-slow` run none of it."
 )
 HEAD = f"""# Against real servers
 

@@ -33,8 +33,13 @@ def free_port() -> int:
 
 def classpath(server: str) -> str:
     """The jars of a server; its tests are skipped, with the reason, where one is missing."""
+    return os.pathsep.join(map(str, cached(server)))
+
+
+def cached(server: str) -> list[Path]:
+    """What a server is made of; its tests are skipped, with the reason, where something is missing."""
     try:
-        return os.pathsep.join(str(_cached(artifact)) for artifact in pinned(server))
+        return [_cached(artifact) for artifact in pinned(server)]
     except (FileNotFoundError, Untrue) as error:
         pytest.skip(f"{error}; `make real ONLY={server.partition('-')[0]}` fetches it")
 

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts import people
-from lakewarden.backends import planning
+from lakewarden.backends import kinds, planning
 from lakewarden.backends.base import Desired, Right
 from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
@@ -20,7 +20,6 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.actions import foreign_rights
-from policies.sync.backends.mariadb import kind as mariadb
 from policies.sync.connections import registration
 from policies.sync.connections.destinations import network
 from tests.backends.mariadb_world import MariaSite
@@ -48,7 +47,8 @@ def governed(db: None, server: MariaSite) -> Backend:
     a_person("ana")
     admit(root, "olivia", "ana", "legacy")
     url = server.server.url(server.pusher, "secret")
-    call_command("connect", "demo/customers", "mariadb", "--url", url, stdout=StringIO())
+    kind = url.partition(":")[0]
+    call_command("connect", "demo/customers", kind, "--url", url, stdout=StringIO())
     output = StringIO()
     call_command("discover", "demo/customers", stdout=output)
     assert "5 objects, 3 new" in output.getvalue() or "4 objects, 3 new" in output.getvalue()
@@ -124,12 +124,13 @@ def test_the_url_must_be_of_its_kind(kind: str, url: str) -> None:
 
 def test_the_account_of_the_page_about_sync_can_do_all_of_it(server: MariaSite) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "sync.md").read_text()
-    block = re.search(r"### A MariaDB server.*?```sql\n(.*?)```", page, re.S)
+    url = server.server.url("lakewarden", "a password of your own")
+    kind = kinds.get(url.partition(":")[0])
+    block = re.search(rf"### A {kind.label} server.*?```sql\n(.*?)```", page, re.S)
     assert block
     for statement in block[1].strip().splitlines():
         server.do(statement)
-    url = server.server.url("lakewarden", "a password of your own")
-    backend = mariadb.open(url, realm="prod", mark="customers", network=network())
+    backend = kind.open(url, realm="prod", mark="customers", network=network())
     assert [finding.text for finding in backend.check() if not finding.ok] == []
     rights = frozenset({Right("table", ("crm", "calls"), "SELECT"), Right("schema", ("crm",), "CREATE")})
     desired = Desired({"r": rights}, {"r": frozenset({"ana"})})

@@ -7,7 +7,7 @@ from policies.sync.backends.shared import powers
 
 _PLAIN = tuple(sentence(power.code, power.one, power.many) for power in powers.PLAIN)
 _WHOLE = tuple(sentence(power.code, power.one) for power in (*powers.OF_RANGER, *powers.OF_FILES))
-_AROUND = tuple(sentence(power.code, power.one) for power in (powers.AS, powers.THROUGH))
+_AROUND = tuple(sentence(power.code, power.one) for power in (powers.AS, powers.THROUGH, powers.BUT_A_PART))
 
 
 def in_readers_language(text: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient, worst
-from policies.sync.backends.mariadb.client import Account, Session, escaped
+from policies.sync.backends.mariadb.client import Account, Session
 from policies.sync.backends.mariadb.dialect import quoted
 from policies.sync.backends.mariadb.names import PERSON
 from policies.sync.backends.mariadb.stored_rights import listed
@@ -31,7 +31,18 @@ _DATABASE = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 def make_role(session: Session, step: Step) -> None:
     """A role that nobody can sign in as, with a name that says it is ours."""
     with session.alone():
-        session.run(session.dialect.make(session.identity.role_name(step.role), step.role))
+        _make(session, session.identity.role_name(step.role), step.role)
+
+
+def _make(session: Session, name: str, key: str) -> None:
+    """Where roles are accounts, one of ours that somebody can sign in as goes first.  Raises Rejected."""
+    hosts = session.rows(session.dialect.hosts, (name,)) if session.dialect.many_roles else []
+    if any(row["host"] == "%" for row in hosts):
+        if session.identity.key_of(name) is None and session.identity.person_of(name) is None:
+            raise Rejected(f"there is an account {name} that is not ours")
+        session.run(f"DROP USER {quoted(name)}")
+        session.end_sessions((name, "%"))  # they would keep what the account had
+    session.run(session.dialect.make(name, key))
 
 
 def change_rights(session: Session, step: Step) -> None:
@@ -65,15 +76,15 @@ def _statements(session: Session, step: Step, role: str) -> Iterable[str | Backe
             yield Gone(f"schema {path[0]} does not exist")
         elif step.kind == "give":
             words = ", ".join(_word(right)[0] for right in rights)
-            yield f"GRANT {words} ON {_target(rights[0])} TO {role}"
+            yield f"GRANT {words} ON {_target(session, rights[0])} TO {role}"
         else:
             # one by one: a right that is gone must not keep the others
-            yield from (_revocation(right, role) for right in rights)
+            yield from (_revocation(session, right, role) for right in rights)
 
 
-def _revocation(right: Right, role: str) -> str | BackendError:
+def _revocation(session: Session, right: Right, role: str) -> str | BackendError:
     try:
-        return f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {role}"
+        return f"REVOKE {_word(right)[0]} ON {_target(session, right)} FROM {role}"
     except Rejected as error:
         return error
 
@@ -87,14 +98,14 @@ def _word(right: Right) -> tuple[str, str | None]:
     return match["word"] + column, match["pattern"]
 
 
-def _target(right: Right) -> str:
+def _target(session: Session, right: Right) -> str:
     pattern = _word(right)[1]
     if pattern is not None:
         return f"{quoted(pattern)}.*"
     if right.kind == "catalog":
         return "*.*"
     if right.kind == "schema":
-        return f"{escaped(right.path[0])}.*"
+        return f"{session.database(right.path[0])}.*"
     return f"{quoted(right.path[0])}.{quoted(right.path[1])}"
 
 
@@ -159,7 +170,7 @@ def _join(session: Session, step: Step, own: str, accounts: dict[Account, list[s
     for name in names:
         if not session.rows(session.dialect.roles, (name,)):
             raise Gone(f"role {name} does not exist")
-    session.run(session.dialect.make(own, f"{PERSON}{step.person}"))
+    _make(session, own, f"{PERSON}{step.person}")
     for name in names:
         session.run(f"GRANT {quoted(name)} TO {quoted(own)}")
     for account, chosen in accounts.items():
@@ -203,10 +214,11 @@ def take_foreign(session: Session, step: Step) -> None:
         named = session.account(holder) if holder[1] else quoted(holder[0])
         for right in step.rights:
             if right.kind == "role":
-                session.run(f"REVOKE {quoted(right.path[0])} FROM {named}", missing_is_done=True)
+                role = session.dialect.named(right.path[0])
+                session.run(f"REVOKE {role} FROM {named}", missing_is_done=True)
             else:
                 _spare_columns(session, holder, right)
-                statement = f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {named}"
+                statement = f"REVOKE {_word(right)[0]} ON {_target(session, right)} FROM {named}"
                 session.run(statement, missing_is_done=True)
 
 

@@ -68,6 +68,7 @@ class Session:
 
     def __init__(self, url: str, identity: Identity, network: Network, dialect: Dialect = MARIADB) -> None:
         self.identity, self.dialect, self._network = identity, dialect, network
+        self.by_letter = False
         self._address = Address.read(url)
         self._connection: pymysql.Connection[Any] | None = None
 
@@ -101,13 +102,23 @@ class Session:
         if self.rows(f"SELECT GET_LOCK({name}, {_LOCK_SECONDS}) AS got")[0]["got"] != 1:
             raise Transient("another worker is at it")
         try:
-            if self.dialect.keys:
-                marks = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
-                self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, marks)  # type: ignore[call-arg]
+            self._read_first()
             yield
         finally:
             if self._connection is not None and self._connection.open:
                 self.rows(f"SELECT RELEASE_LOCK({name}) AS done")
+
+    def _read_first(self) -> None:
+        """What everything else depends on, and what may change from one time to the next."""
+        if self.dialect.keys:
+            marks = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
+            self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, marks)  # type: ignore[call-arg]
+        if self.dialect.by_letter:
+            self.by_letter = bool(self.rows(self.dialect.by_letter)[0]["holds"])
+
+    def database(self, name: str) -> str:
+        """A database in a grant on all of it."""
+        return quoted(name) if self.by_letter else escaped(name)
 
     def end_sessions(self, account: Account) -> None:
         """End the sessions of an account: an open one keeps a role that was taken from it until it ends."""
@@ -175,7 +186,7 @@ def _socket(connection: pymysql.Connection[Any] | None) -> Any:
 
 
 def escaped(database: str) -> str:
-    """A database's name in a grant on all of it, where `_` and `%` stand for anything unless escaped."""
+    """A database's name where `_` and `%` stand for anything unless escaped."""
     return quoted(database.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%"))
 
 

@@ -22,9 +22,11 @@ class Dialect:
 
     `accounts` tells user, host and `priv`, a JSON object of `is_role`, `default_roles` and, as `access`, the
     bits of what there is on everything where `many_roles` do not show it; `mapped` who is in which role;
-    `numbers` what survives a rename.  `roles`, `hosts`, `inside` and `holders` ask for one name.
-    `sessions` tells a user's connections where a name cannot end them, `keys` the key of each role
-    that bears our mark where its name does not hold it.  `source` tells what no other server tells.
+    `numbers` what survives a rename: a number for each table, of which one that is made again gets another.
+    `roles`, `hosts`, `inside` and `holders` ask for one name.  `sessions` tells a user's connections where a
+    name cannot end them, `keys` the key of each role that bears our mark where its name does not hold it.
+    `source` tells what no other server tells.  `named` is a role as a statement has it.  `by_letter` asks
+    whether a grant on a database means that name and no pattern, `everybodys` which roles everybody has.
     """
 
     label: str
@@ -47,12 +49,24 @@ class Dialect:
     many_roles: bool = False
     sessions: str = ""
     keys: str = ""
+    named: Callable[[str], str] = quoted
+    by_letter: str = ""
+    everybodys: str = ""
 
 
 def _default(account: str, roles: Sequence[str]) -> str:
     return f"SET DEFAULT ROLE {quoted(roles[0]) if roles else 'NONE'} FOR {account}"
 
 
+# names are kept in the letters of files; by the letter, as names that differ in case are two tables
+NUMBERS = """
+    SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename)
+                   USING utf8mb4) COLLATE utf8mb4_bin AS db,
+           CONVERT(CAST(CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1) AS BINARY)
+                   AS CHAR CHARACTER SET filename) USING utf8mb4) COLLATE utf8mb4_bin AS name,
+           MIN(TABLE_ID) AS id
+      FROM information_schema.INNODB_SYS_TABLES WHERE NAME LIKE '%/%' GROUP BY 1, 2
+"""
 MARIADB = Dialect(
     label="MariaDB",
     scheme="mariadb",
@@ -72,7 +86,7 @@ MARIADB = Dialect(
           FROM mysql.global_priv
     """,
     mapped="SELECT Host AS host, User AS user, Role AS role, Admin_option AS admin FROM mysql.roles_mapping",
-    numbers="INNODB_SYS_TABLES",
+    numbers=NUMBERS,
     roles="SELECT User AS name FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User = %s",
     hosts="""
         SELECT Host AS host, JSON_ARRAY(JSON_VALUE(Priv, '$.default_role')) AS chosen FROM mysql.global_priv

@@ -6,6 +6,7 @@ The tables of `mysql` are read, not SHOW GRANTS: that prints password hashes and
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -53,15 +54,6 @@ _COLUMNS = """
      WHERE TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
      ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
 """
-# a rename keeps the number and a re-creation gets another; names are kept in the letters of files
-_NUMBERS = """
-    SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename)
-                   USING utf8mb4) AS db,
-           CONVERT(CAST(CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1) AS BINARY)
-                   AS CHAR CHARACTER SET filename) USING utf8mb4) AS name,
-           MIN(TABLE_ID) AS id
-      FROM information_schema.{} WHERE NAME LIKE '%/%' GROUP BY 1, 2
-"""
 _GLOBAL = """
     SELECT GRANTEE AS grantee, PRIVILEGE_TYPE AS word
       FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' ORDER BY 1, 2
@@ -77,6 +69,8 @@ _ROUTINES_GIVEN = """
            Proc_priv AS rights
       FROM mysql.procs_priv
 """
+_PROXIES = "SELECT User AS user, Proxied_user AS other FROM mysql.proxies_priv"
+_NAMED = re.compile(r"`((?:[^`]|``)*)`|'([^']*)'|([^\s,@`']+)")
 NOBODY = {"mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
 PUBLIC = "PUBLIC"
 ANONYMOUS = ""
@@ -89,6 +83,7 @@ class Reader:
     def __init__(self, session: Session) -> None:
         self.identity: Identity = session.identity
         self.me, self.many_roles = session.user, session.dialect.many_roles
+        self.by_letter = session.by_letter
         self.accounts = session.rows(session.dialect.accounts)
         self.mapped = session.rows(session.dialect.mapped)
         self.databases = session.rows(_DATABASES)
@@ -99,8 +94,11 @@ class Reader:
         self.columns = session.rows(_COLUMNS)
         self.routines = session.rows(_ROUTINES)
         self.routine_rights = session.rows(_ROUTINES_GIVEN)
-        numbers = session.rows(_NUMBERS.format(session.dialect.numbers))
+        numbers = session.rows(session.dialect.numbers)
         self.numbers = {(row["db"], row["name"]): row["id"] for row in numbers}
+        self.proxies = session.rows(_PROXIES)
+        everybodys = session.rows(session.dialect.everybodys) if session.dialect.everybodys else []
+        self.named_for_everybody = "".join(str(row["roles"] or "") for row in everybodys)
         self.globals = [
             (row["grantee"].rsplit("@", 1)[0][1:-1], row["word"]) for row in session.rows(_GLOBAL)
         ]
@@ -136,6 +134,27 @@ class Reader:
         return {name: owner for name, owner in owners.items() if owner is not None}
 
     @cached_property
+    def everybodys(self) -> set[str]:
+        """The roles that everybody has, and those that these hold."""
+        words = (
+            quoted.replace("``", "`") or text or plain
+            for quoted, text, plain in _NAMED.findall(self.named_for_everybody)
+        )
+        roles, more = set[str](), {*words} & self.roles
+        while more - roles:
+            roles |= more
+            more = {row["role"] for row in self.mapped if row["user"] in roles and not row["host"]}
+        return roles
+
+    def spared(self, user: str) -> set[str]:
+        """The databases on which what each account of this name has on everything was revoked in part."""
+        per_host = [
+            {part["Database"] for part in self.about[user, host].get("restrictions") or ()}
+            for host in self.people.get(user, ())
+        ]
+        return set.intersection(*per_host) if per_host else set()
+
+    @cached_property
     def kinds(self) -> dict[tuple[str, str], ObjectKind]:
         return {
             (row["db"], row["name"]): "view" if row["form"] == "VIEW" else "table" for row in self.existing
@@ -169,7 +188,7 @@ class Reader:
             if user in self.roles:  # where roles are accounts
                 yield user, "", Right("catalog", (), word)
         for row in self.databases:
-            kind, path, suffix = database_of(row["Db"])
+            kind, path, suffix = database_of(row["Db"], by_letter=self.by_letter)
             for word in switched_on(row):
                 yield row["User"], row["Host"], Right(kind, path, word + suffix)
         for row in (*self.tables, *self.column_rights):
@@ -245,6 +264,8 @@ def _rights(reader: Reader) -> tuple[dict[str, frozenset[Right]], list[Foreign],
     held: dict[str, set[Right]] = {key: set() for key in reader.managed.values()}
     foreign, bypasses = [], []
     for user, host, right in reader.given():
+        if reader.of_role(user, host) and user in reader.everybodys:
+            bypasses.append(Bypass(PUBLIC, right.right, right.path))
         if reader.ours(user, host):
             held[reader.managed[user]].add(right)
         elif user in NOBODY or (user == reader.me and right.path[:1] == ("mysql",)):
@@ -326,7 +347,13 @@ def _bypasses(reader: Reader) -> Iterator[Bypass]:
             if few
             else powers.MANY_ON_EVERY_DATABASE.english(many=len(words))
         )
+        if spared := reader.spared(user):
+            held_there = powers.BUT_A_PART.english(what=held_there, databases=", ".join(sorted(spared)))
         yield Bypass(user, held_there)
+    for user, other in sorted({(row["user"], row["other"]) for row in reader.proxies}):
+        if user in reader.people or user == ANONYMOUS:
+            who = powers.ACTS_AS.english(name=other) if other else powers.ACTS_AS_ANYONE.english()
+            yield Bypass(user or PUBLIC, who)
 
 
 def _definers(reader: Reader) -> Iterator[Bypass]:
@@ -338,7 +365,7 @@ def _definers(reader: Reader) -> Iterator[Bypass]:
         if routine in definers and "EXECUTE" in listed(row["rights"]):
             run[row["user"], row["host"], row["db"], definers[routine]].add(routine[1:])
     for row in reader.databases:
-        kind, path, _ = database_of(row["Db"])
+        kind, path, _ = database_of(row["Db"], by_letter=reader.by_letter)
         for routine, definer in definers.items() if row["Execute_priv"] == "Y" else ():
             if kind == "catalog" or routine[0] == path[0]:
                 run[row["User"], row["Host"], routine[0], definer].add(routine[1:])

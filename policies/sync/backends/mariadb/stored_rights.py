@@ -25,8 +25,10 @@ _BITS = (
 """What can be given on everything, by the bit in which the server keeps it."""
 
 
-def database_of(pattern: str) -> tuple[ObjectKind, tuple[str, ...], str]:
+def database_of(pattern: str, *, by_letter: bool) -> tuple[ObjectKind, tuple[str, ...], str]:
     """The database a stored name means; one with a bare `_` or `%` means many, and stays a pattern."""
+    if by_letter:
+        return "schema", (pattern,), ""
     name, at, wild = "", 0, False
     while at < len(pattern):
         if pattern[at] == "\\" and at + 1 < len(pattern):

@@ -1,1 +1,1 @@
-"""MySQL 8, by the modules of MariaDB."""
+"""MySQL, by the modules of MariaDB."""

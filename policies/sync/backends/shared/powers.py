@@ -48,6 +48,9 @@ MANY_ON_EVERY_DATABASE = Power(
     "holds {many} rights on every database",
 )
 ON_OWN_TABLES = Power("bypass.own_tables", "holds {rights} on the server's own tables")
+BUT_A_PART = Power("bypass.but_a_part", "{what}, but not all of it on {databases}")
+ACTS_AS = Power("bypass.acts_as", "may act as {name}")
+ACTS_AS_ANYONE = Power("bypass.acts_as_anyone", "may act as anyone")
 THROUGH = Power("bypass.through", "{what} ({role})")
 AS = Power("bypass.as", "{what}, as {name}")
 RANGER_ADMINISTRATOR = Power(
@@ -88,6 +91,8 @@ PLAIN = (
         MANY_ON_EVERY_DATABASE,
         ON_EVERY_DATABASE,
         ON_OWN_TABLES,
+        ACTS_AS_ANYONE,
+        ACTS_AS,
     ),
     *(*PREDEFINED.values(), *ATTRIBUTES.values()),
 )
