@@ -15,6 +15,7 @@ import pytest
 from lakewarden import request_ids
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from policies.sync.backends.shared import rest
+from policies.sync.backends.shared.peering import source_at
 from policies.sync.backends.shared.rest import Address, Refused, Rest, by_password
 from policies.sync.connections.destinations import network
 
@@ -179,6 +180,16 @@ def test_a_line_that_was_closed_is_opened_again_but_nothing_that_changes_is_sent
         line.call("POST", "x", body={})
     assert [method for method, *_ in server.heard] == ["GET", "GET", "POST"]
     assert line.get("x") == {}
+
+
+def test_what_another_kind_of_server_may_not_know_is_asked_on_a_line_of_its_own(server: Server) -> None:
+    """CDAP's router never answers an unknown path on a line that carried a known one before."""
+    client = server.rest()
+    client.get("known")
+    server.scripts.append(says(b"Not Found", 404, "text/plain"))
+    assert source_at(client, "cdap").key.startswith("cdap at ")
+    assert server.heard[-1][1] == "/configs"
+    assert server.lines == 2
 
 
 def test_nobody_there_is_said_in_plain_words(server: Server) -> None:

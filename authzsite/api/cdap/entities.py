@@ -206,6 +206,12 @@ class EntityCall(CdapCall):
         rows = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
         return [Shown(entity, rows.get(registered[entity].id)) for entity in visible]
 
+    def seen_in(self, ns: str, pattern: Authorizable) -> list[Shown]:
+        """What a list of a namespace shows; in 4.3 only people who see it get one.  Raises Problem."""
+        if self.policy == "4.3" and ns != SYSTEM:
+            self.read_one(namespace_named(ns))
+        return self.seen(pattern)
+
     def row(self, entity: Authorizable) -> Detail | None:
         node = entities.found(self.root, entity)
         return Detail.objects.filter(securable=node.id).first() if node else None
@@ -260,7 +266,7 @@ class Entities(EntityCall):
 
     def get(self, request: Request, ns: str, place: str) -> HttpResponse:
         kind = kind_at(place)
-        items = self.seen(kind.all_in(self.home(place, ns)))
+        items = self.seen_in(ns, kind.all_in(self.home(place, ns)))
         if kind.type == "securekey":
             return respond({item.name: item.description for item in items})
         if kind.type == "application":
@@ -376,7 +382,11 @@ class KeyMetadata(EntityCall):
 
     def get(self, request: Request, ns: str, name: str) -> HttpResponse:
         kind = KINDS["securekeys"]
-        return respond(kind.whole(self.read_one(kind.entity(ns, name))))
+        entity = kind.entity(ns, name)
+        if self.policy == "4.3":  # what is said of a key takes what reading it takes
+            with self.doing("read", entity):
+                entities.require_may(self.root, entity, "securekey.read_data", by=self.actor)
+        return respond(kind.whole(self.read_one(entity)))
 
 
 class Programs(EntityCall):
@@ -385,7 +395,8 @@ class Programs(EntityCall):
     http_method_names = ["get"]
 
     def get(self, request: Request, ns: str, kind: str) -> HttpResponse:
-        programs = self.seen(of("program", *namespace_named(ns).parts, "*", PROGRAMS[kind], "*"))
+        pattern = of("program", *namespace_named(ns).parts, "*", PROGRAMS[kind], "*")
+        programs = self.seen_in(ns, pattern)
         return respond([PROGRAM.brief(item) for item in programs])
 
 

@@ -22,7 +22,8 @@ DENIED = {
     "": Raises("UnauthorizedException", "not authorized"),
 }
 NOT_HERE = Raises("IOException", "nothing was done")
-FILTERED: list[Any] = []
+FILTERED: dict[str, Any] = {"4.3": Raises("UnauthorizedException", "not authorized"), "": []}
+"""Of a namespace in which one has nothing 4.3 lists nothing to anybody."""
 
 
 class Call(NamedTuple):
@@ -43,6 +44,7 @@ ORDERS, NO_DATASET = entity("dataset:ns1.orders"), entity("dataset:ns1.none")
 CLICKS, MODULE = entity("stream:ns1.clicks"), entity("dataset_module:ns1.shapes")
 KEY = entity("securekey:ns1.password")
 OF_ETL = {"artifact": {"name": "etl2", "version": "1.0.0", "scope": "USER"}}
+OF_SERVICES: dict[str, Any] = {"Service": []}
 MEANT = {"name": "ns2", "description": "Sales", "config": {"scheduler.queue.name": "a"}}
 SINCE_35 = ("3.5", "4.3")
 
@@ -117,7 +119,13 @@ def applications(release: str) -> list[Call]:
         Call("Application", "listPrograms", (old, "Service"), [{"name": "web"}]),
         Call("Application", "listProgramsByType", (old,), {"Flow": []}),
         Call("Application", "listAllPrograms", (NS, "Service"), [{"name": "web"}], FILTERED),
-        Call("Application", "listAllPrograms", (NS,), {"Service": [{"name": "web"}]}, {"Service": []}),
+        Call(
+            "Application",
+            "listAllPrograms",
+            (NS,),
+            {"Service": [{"name": "web"}]},
+            {**FILTERED, "": OF_SERVICES},
+        ),
         Call("Application", "delete", (shop,)),
         Call("Artifact", "delete", (ETL,)),
     ]
@@ -194,7 +202,7 @@ def keys() -> list[Call]:
     kept = {"name": "password", "description": "Of the store", "properties": {"a": "b"}}
     calls = [
         ("createKey", (KEY, asked), DONE, DENIED),
-        ("listKeys", (NS,), {"password": "Of the store"}, {}),
+        ("listKeys", (NS,), {"password": "Of the store"}, {**FILTERED, "": {}}),
         ("getKeyMetadata", (KEY,), kept, DENIED),
         ("getData", (KEY,), Raises("IOException", "secure store"), DENIED),
         ("deleteKey", (KEY,), DONE, DENIED),
