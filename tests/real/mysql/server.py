@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pymysql
-import pytest
 
-from tests.real.artifacts import cache, digest, pins_of
-from tests.real.servers import Server, cached, free_port
+from tests.real.packages import unpacked
+from tests.real.servers import Server, free_port
 
 BOUNDS = (
     "--innodb-buffer-pool-size=64M",
@@ -23,21 +19,6 @@ BOUNDS = (
     "--innodb-flush-log-at-trx-commit=0",
     "--mysqlx=OFF",
 )
-
-
-def unpacked(server: str) -> Path:
-    """A folder of the cache with all packages of a server; its tests are skipped where one is missing."""
-    if shutil.which("dpkg-deb") is None:
-        pytest.skip("dpkg-deb is missing; on Debian it is in the package dpkg")
-    packages = cached(server)
-    folder = cache() / "unpacked" / f"{server}-{digest(pins_of(server))[:12]}"
-    if not folder.exists():
-        part = folder.with_name(f"{folder.name}.{os.getpid()}")
-        part.mkdir(parents=True)
-        for package in packages:
-            subprocess.run(["dpkg-deb", "-x", str(package), str(part)], check=True)
-        part.rename(folder)
-    return folder
 
 
 class MySQL(Server):
