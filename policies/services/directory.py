@@ -22,7 +22,7 @@ from accounts.text import recordable
 from policies.authority import Actor, Authority
 from policies.decisions.cache_versions import principal_key
 from policies.errors import AlreadyExists, Conflict, Invalid, PolicyError
-from policies.events import DIRECTORY_GROUP, DIRECTORY_GROUP_ENDED, DIRECTORY_PERSON
+from policies.events import DIRECTORY_GROUP, DIRECTORY_GROUP_ENDED, DIRECTORY_PERSON, GROUP_JOINED
 from policies.models import Ownership
 from policies.record import rows_put_back
 from policies.record.change import ChangeInProgress, change
@@ -35,13 +35,16 @@ DISABLED_HERE = gettext_lazy("A site admin disabled this account. Only a site ad
 
 @dataclass(frozen=True)
 class PersonData:
-    """What the directory says of a person; `attributes` are kept as they came, to be answered so."""
+    """What the directory says of a person; `attributes` are kept as they came, to be answered so.
+
+    `active` is None where it says nothing of that: then what it said last stands.
+    """
 
     name: str
     display_name: str = ""
     mail: str = ""
     external_id: str = ""
-    active: bool = True
+    active: bool | None = True
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -99,7 +102,7 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
     with change(DIRECTORY_PERSON, realm=None, by=by) as current:
         entry = _fresh(entry, version)
         account = User.objects.select_related("principal").get(principal=entry.principal)
-        if entry.is_active:
+        if entry.is_active or account.is_active:
             _leave(current, entry, account, by, authority)
         directory.remove(DirectoryMember.objects.filter(member=entry.principal))
         _save(entry, is_active=False, ended=timezone.now(), attributes={}, external_id="")
@@ -160,21 +163,21 @@ def _bring_up_to_date(
     by: Actor,
     authority: Authority,
 ) -> None:
-    person = _person_of(account)
-    current.say(make_event(DIRECTORY_PERSON, None, person, active=data.active), by=authority)
+    person, was = _person_of(account), entry.is_active
+    active = was if data.active is None else data.active
+    current.say(make_event(DIRECTORY_PERSON, None, person, active=active), by=authority)
     shown = recordable(data.display_name.strip(), 255)
     _show_as(person, shown)
     User.objects.filter(pk=account.pk).update(email=data.mail)
     account.email = data.mail
     entry.principal = person
-    was = entry.is_active
-    _save(entry, external_id=data.external_id, attributes=data.attributes, is_active=data.active)
+    _save(entry, external_id=data.external_id, attributes=data.attributes, is_active=active)
     if data.active and not account.is_active and (was or not entry.disabled_account):
         raise Conflict(str(DISABLED_HERE))
     if data.active and not was:
         accounts.open_again(account, by=by, authority=authority)
         current.touch(principal_key(person.pk))
-    elif was and not data.active:
+    elif data.active is False and (was or account.is_active):
         _leave(current, entry, account, by, authority)
     account.refresh_from_db(fields=["is_active"])
 
@@ -294,8 +297,12 @@ def _missing(group: Principal, wanted: Mapping[int, Principal]) -> list[Principa
 
 
 def _try_to_put_in(group: Principal, member: Principal, by: Actor, authority: Authority) -> None:
+    """In a change of its own, before which the directory may have taken them out."""
     try:
-        members.join_group(group, member, by=by, authority=authority)
+        with change(GROUP_JOINED, realm=None, by=by):
+            rows = DirectoryMember.objects.filter(group=group, member=member)
+            if rows_put_back.said_by_directory(rows):
+                members.join_group(group, member, by=by, authority=authority)
     except PolicyError as problem:  # they have less than the directory says, never more
         log.warning("%s was not put into a group of the directory: %s", member.pseudonym, problem)
 

@@ -88,11 +88,16 @@ def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") 
 
 
 def join_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
-    """Put a person or service account into a group; False when it was in it.  Raises Invalid."""
+    """Put a person or service account into a group; False when it was in it.  Raises Invalid.
+
+    No system puts in whose account is disabled.
+    """
     if group.kind != Principal.Kind.GROUP or member.kind == Principal.Kind.GROUP:
         raise Invalid(gettext("Only people and service accounts can be put into a group."))
     _refuse_what_the_directory_keeps(group, by)
     with change(GROUP_JOINED, realm=None, by=by) as current:
+        if by.via == DIRECTORY.via and User.objects.filter(principal=member, is_active=False).exists():
+            return False  # they left while this was on its way; who returns is put in then
         if Membership.objects.open().filter(group=group, member=member).exists():
             return False
         row = Membership(group=group, member=member, origin=origin_of(by))

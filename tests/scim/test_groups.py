@@ -239,3 +239,20 @@ def test_a_bulk_does_each_by_itself_and_knows_its_limits(directory: Directory) -
     assert [str(item["status"]) for item in body] == ["201", "400", "201"]
     assert inside("analysts") == ["ana"]
     assert bulk(*(make(f"p{number}") for number in range(101))).status_code == 413
+
+
+def test_who_leaves_while_they_sign_in_gets_no_groups_by_that(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy names people on each request, and one may be under way while the directory takes them out."""
+    ana = directory.person("ana")
+    brought_up_to_date = external_accounts._bring_up_to_date
+
+    def later(*given: Any) -> None:
+        away = {"op": "replace", "path": "active", "value": False}
+        assert directory.patch(ana, away).status_code == 204
+        brought_up_to_date(*given)
+
+    monkeypatch.setattr(external_accounts, "_bring_up_to_date", later)
+    external_accounts.admit(Identity("ana", "", "", ("auditors",)))
+    assert inside("auditors") == []

@@ -15,6 +15,7 @@ from policies.decisions import ask, ownership
 from policies.decisions.ownership import GONE, OwnershipFilter
 from policies.models import Assignment, Change, Event, Grant, Ownership, RealmMember, UserDuty
 from policies.services import accounts, duties, grants, realms
+from policies.services import directory as kept_directory
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, a_shop, acting, admit, owned, the
 from tests.kept import kept
@@ -270,3 +271,87 @@ def test_an_entry_of_an_erased_person_holds_nothing(directory: Directory) -> Non
     row = DirectoryEntry.objects.get()
     assert (row.attributes, row.external_id) == ({}, "")
     assert not Placement.objects.filter(name="~ana").exists()
+
+
+def sent(directory: Directory, made: dict[str, Any], how: str, **what: Any) -> int:
+    if how == "PATCH":
+        changes = [{"op": "replace", "path": name, "value": value} for name, value in what.items()]
+        return int(directory.patch(made, *changes).status_code)
+    body = {"schemas": [USER], "userName": made["userName"], **what}
+    return int(directory.call("PUT", f"/Users/{made['id']}", body).status_code)
+
+
+@pytest.mark.parametrize("how", ["PATCH", "PUT"])
+def test_who_was_disabled_here_loses_all_once_the_directory_says_they_left(
+    directory: Directory, how: str
+) -> None:
+    """Nothing of what is shown changes by it, but all that others ask about them does."""
+    made = directory.person("ana")
+    directory.group("analysts", made)
+    accounts.close(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    assert sent(directory, made, how, active=False) in (200, 204)
+    assert not Membership.objects.open().filter(member=person("ana")).exists()
+    assert not DirectoryEntry.objects.get(principal=person("ana")).is_active
+
+
+@pytest.mark.parametrize("how", ["PATCH", "PUT"])
+def test_a_word_about_a_name_says_nothing_of_who_was_disabled_here(directory: Directory, how: str) -> None:
+    made = directory.person("ana")
+    directory.group("analysts", made)
+    accounts.close(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    assert sent(directory, made, how, displayName="Ana Lima") in (200, 204)
+    assert Membership.objects.open().filter(member=person("ana")).exists()
+    assert not Event.objects.filter(kind="directory.left").exists()
+    shown = directory.read(made)
+    assert (shown["displayName"], shown["active"]) == ("Ana Lima", False)
+
+
+@pytest.mark.parametrize("how", ["PATCH", "PUT"])
+def test_who_left_and_was_enabled_here_returns_by_a_word_about_that_alone(
+    directory: Directory, how: str
+) -> None:
+    made = directory.person("ana")
+    directory.group("analysts", made)
+    directory.patch(made, {"op": "replace", "path": "active", "value": False})
+    accounts.open_again(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    assert sent(directory, made, how, displayName="Ana Lima") in (200, 204)
+    assert not Membership.objects.open().filter(member=person("ana")).exists()
+    assert sent(directory, made, how, active=True) in (200, 204)
+    assert Membership.objects.open().filter(member=person("ana")).exists()
+
+
+@pytest.mark.parametrize("how", ["PATCH", "PUT", "DELETE"])
+def test_who_was_enabled_here_after_they_left_leaves_again(directory: Directory, how: str) -> None:
+    made = directory.person("ana")
+    directory.patch(made, {"op": "replace", "path": "active", "value": False})
+    accounts.open_again(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    token = tokens.create(person("ana"))
+    if how == "DELETE":
+        assert directory.call("DELETE", f"/Users/{made['id']}").status_code == 204
+    else:
+        assert sent(directory, made, how, active=False) in (200, 204)
+    assert not User.objects.get(username="ana").is_active
+    assert Client(headers={"Authorization": f"Bearer {token}"}).get("/authz/v1/requests").status_code == 401
+
+
+@pytest.mark.parametrize("then", ["away", "out of the group"])
+def test_who_returns_and_goes_at_once_is_not_put_back_into_groups(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """Groups are filled after the change that enables the account, so another call may come between."""
+    made = directory.person("ana")
+    group = directory.group("analysts", made)
+    away, back = ({"op": "replace", "path": "active", "value": value} for value in (False, True))
+    out = {"op": "remove", "path": f'members[value eq "{made["id"]}"]'}
+    directory.patch(made, away)
+    put_in = kept_directory._try_to_put_in
+
+    def later(*given: Any) -> None:
+        monkeypatch.undo()
+        answer = directory.patch(made, away) if then == "away" else directory.patch(group, out)
+        assert answer.status_code == 204
+        put_in(*given)
+
+    monkeypatch.setattr(kept_directory, "_try_to_put_in", later)
+    assert directory.patch(made, back).status_code == 204
+    assert not Membership.objects.open().filter(member=person("ana")).exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from django.core.exceptions import ValidationError
@@ -54,10 +55,15 @@ _ERRORS: dict[type[PolicyError], type[SCIMException]] = {
 
 
 class Storage(ScimStorage):
-    """People and groups that the directory keeps, as who came with its token may keep them."""
+    """People and groups that the directory keeps, as who came with its token may keep them.
 
-    def __init__(self, actor: Actor, authority: Authority) -> None:
+    What a call `changes` begins with is not told whether somebody is active where their account differs from
+    what the directory said last: else its own answer would come back as the directory's word.
+    """
+
+    def __init__(self, actor: Actor, authority: Authority, *, changes: bool) -> None:
         self.by: dict[str, Any] = {"by": actor, "authority": authority}
+        self.changes = changes
 
     def get(
         self,
@@ -67,7 +73,10 @@ class Storage(ScimStorage):
         response_parameters: ResponseParameters[Any] | None = None,
     ) -> Resource[Any]:
         entry = _entry(resource_type, resource_id)
-        return _shown([entry], filled=_wants_members(response_parameters))[0]
+        shown = _shown([entry], filled=_wants_members(response_parameters))[0]
+        if self.changes and isinstance(shown, User) and _is_apart(entry):
+            shown.active = None
+        return shown
 
     def search(
         self, resource_types: list[ResourceType], search_request: SearchRequest[Any], *, position: Any = None
@@ -96,7 +105,7 @@ class Storage(ScimStorage):
                 entry = directory.keep_person(_person_data(resource), **self.by)
             else:
                 entry = directory.keep_group(_group_data(cast("Group", resource)), **self.by)
-        return self.get(resource_type, entry.key)
+        return _shown([_entry(resource_type, entry.key)])[0]
 
     def update(
         self, resource_type: ResourceType, resource: Resource[Any], *, expected_version: str | None = None
@@ -104,12 +113,15 @@ class Storage(ScimStorage):
         entry = _entry(resource_type, resource.id or "")
         with _errors():
             if isinstance(resource, User):
-                directory.change_person(entry, _person_data(resource), version=expected_version, **self.by)
+                data = _person_data(resource)
+                if resource.active is None and _is_apart(entry):
+                    data = replace(data, active=None)
+                directory.change_person(entry, data, version=expected_version, **self.by)
             else:
                 directory.change_group(
                     entry, _group_data(cast("Group", resource)), version=expected_version, **self.by
                 )
-        return self.get(resource_type, entry.key)
+        return _shown([_entry(resource_type, entry.key)])[0]
 
     def delete(
         self, resource_type: ResourceType, resource_id: str, *, expected_version: str | None = None
@@ -146,6 +158,11 @@ def _entry(resource_type: ResourceType, key: str) -> DirectoryEntry:
     if entry is None:
         raise NotFoundException(detail="The directory has no resource with this id.")
     return entry
+
+
+def _is_apart(entry: DirectoryEntry) -> bool:
+    """Whether a site admin disabled the account of somebody active, or enabled that of somebody who left."""
+    return entry.is_active != entry.principal.account.is_active
 
 
 def _shown(entries: Iterable[DirectoryEntry], *, filled: bool = True) -> list[Resource[Any]]:

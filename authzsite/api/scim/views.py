@@ -57,7 +57,8 @@ class Scim(Surface):
             authority = site_permissions.of_directory(actor)
         except Refused as refused:
             raise ForbiddenException(detail=str(refused)) from None
-        answer = ScimHandler(_service, Storage(actor, authority)).handle(_read(request, path))
+        storage = Storage(actor, authority, changes=request.method != "GET")
+        answer = ScimHandler(_service, storage).handle(_read(request, path))
         body = b"" if answer.body is None else json.dumps(answer.body).encode()
         response = HttpResponse(body, status=answer.status)
         for name, value in answer.headers.items():
