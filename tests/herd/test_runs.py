@@ -65,6 +65,17 @@ def test_it_runs_as_who_registered_it(registered: Caller) -> None:
     assert not registered.may("Rey", "write", "CROSS_MARKET"), "what Rey lacks does not matter to the run"
 
 
+def test_who_changes_what_it_does_has_it_run_as_themselves(registered: Caller) -> None:
+    """Else whoever may write in a namespace would have a workflow of their own run with another's rights."""
+    give("Rey", "ETL", "READ", "WRITE", "EXECUTE")
+    path = f"{JOBS}/namespaces/ETL/jobNames/{NAME}"
+    changed = Caller("Rey").send("PUT", path, {"activitiJobXml": "<mine/>"})
+    assert (changed.status_code, changed.json()["lastUpdatedByUserId"]) == (200, "Rey")
+    begun = start(Caller("Rey"))
+    assert begun.json()["runs_as"] == "user:Rey"
+    assert not Running(begun.json()["token"]).may("Rey", "write", "CROSS_MARKET")
+
+
 @pytest.mark.seed("S3-078")
 def test_so_does_what_an_event_started(registered: Caller) -> None:
     give("events", "ETL", "EXECUTE")

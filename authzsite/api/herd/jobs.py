@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from catalog.queries import below
 from policies.events import OBJECT_ALTERED, OBJECT_REGISTERED
 from policies.models import Ownership
-from policies.services import object_details, objects
+from policies.services import object_details, objects, owners
 from policies.services.objects import NewObject
 
 
@@ -80,6 +80,8 @@ class JobDefinition(HerdCall):
             object_details.describe(
                 job, by=office.actor, authority=authority, what="workflow", content=content
             )
+            # it runs as its registrant, who did not write what it says now
+            owners.set_owner(job, office.caller, by=office.actor, authority=authority)
         return self.respond(bodies.JOB, wire(job))
 
 
