@@ -246,7 +246,10 @@ class Mirror:
 
 
 def same_rows(objects: Iterable[FoundObject]) -> dict[Path, frozenset[Path]]:
-    """Which objects show rows of which others, by what they are parts of; each way, however deep."""
+    """Which objects show rows of which others, by what they are parts of; each way, however deep.
+
+    Two that a third is a part of show its rows both.
+    """
     wholes: dict[Path, set[Path]] = defaultdict(set)
     for item in objects:
         wholes[item.path] |= set(item.part_of)
@@ -258,9 +261,9 @@ def same_rows(objects: Iterable[FoundObject]) -> dict[Path, frozenset[Path]]:
             if whole not in above:
                 above.add(whole)
                 waiting += wholes.get(whole, ())
-        for whole in above - {path}:
-            shared[path].add(whole)
-            shared[whole].add(path)
+        family = above | {path}
+        for member in family if above else ():
+            shared[member] |= family - {member}
     return {path: frozenset(others) for path, others in shared.items()}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lakewarden.backends.base import FoundObject
+from lakewarden.backends.decisions import same_rows
 from policies.models import Backend, BackendFinding
 from policies.sync import worker
 from tests.factories import a_role, the
@@ -42,3 +44,15 @@ def test_who_is_denied_one_gets_none_that_shows_its_rows(
     assert source.reads("mia", "sales.orders")
     [finding] = BackendFinding.objects.filter(kind="unknown", what__startswith=f"{denied} is denied")
     assert all(table in finding.what for table in FAMILY if table != denied)
+
+
+def test_two_that_a_third_is_a_part_of_show_its_rows_both() -> None:
+    """Who is denied staff reads no clerks, who are of both, through payees."""
+    parts = {"staff": (), "payees": (), "others": (), "clerks": (("hr", "staff"), ("hr", "payees"))}
+    tables = [FoundObject("table", ("hr", name), name, part_of=part_of) for name, part_of in parts.items()]
+    shown = {path[1]: {other[1] for other in others} for path, others in same_rows(tables).items()}
+    assert shown == {
+        "staff": {"clerks", "payees"},
+        "payees": {"clerks", "staff"},
+        "clerks": {"staff", "payees"},
+    }
