@@ -22,6 +22,7 @@ from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor
 from policies.record import access_log
 from policies.reviews import management, proposals, reminders, worklist
+from policies.services.grants import revision_now
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class ReviewActionView(ChangeView):
             context,
             section="reviews",
             realm=self.object.root.name,
-            revision=self.object.review.revision,
+            revision=revision_now(),
             status=status,
         )
 

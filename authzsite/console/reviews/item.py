@@ -31,6 +31,7 @@ from policies.reviews.campaign_plans import RISKS
 from policies.reviews.consequences import Consequence
 from policies.reviews.decisions import choices, take_back
 from policies.reviews.row_members import has_members
+from policies.services.grants import revision_now
 
 NAMED = 8
 
@@ -112,7 +113,7 @@ def _show(request: Request, item: ReviewItem, work: ReviewerPage, status: int = 
         "may_take_back": item.may_decide and row.state == "decided",
         "asked": row.desk.label if row.desk else "",
     }
-    realm, revision = visit.root.name, visit.review.revision
+    realm, revision = visit.root.name, revision_now()
     template = "console/reviews/row.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision, status=status)
 

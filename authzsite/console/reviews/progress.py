@@ -27,6 +27,7 @@ from policies.reviews import worklist
 from policies.reviews.campaign_plans import BY
 from policies.reviews.pace_checks import Pace, paces
 from policies.reviews.totals import by_hour
+from policies.services.grants import revision_now
 
 NOT_LEADING = "why-not-lead"
 FEW = 10
@@ -101,7 +102,7 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "pace_words": words.count(review.pace, "second"),
         "again": words.count(counts["again"], "row") if counts["again"] else "",
     }
-    realm, revision = visit.root.name, review.revision
+    realm, revision = visit.root.name, revision_now()
     template = "console/reviews/progress.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision)
 
@@ -183,7 +184,7 @@ def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
         until = datetime.fromisoformat(stage["until"])
         yield {
             "who": _(BY.get(stage["by"], stage["by"])),
-            "until": words.moment(min(until, ended) if ended else until),
+            "until": words.moment(min(until, ended) if ended else until, within=True),
             "now": number == review.stage and visit.is_open,
             "over": number < review.stage or visit.is_over,
             "skipped": visit.is_over and number > review.stage,

@@ -40,6 +40,7 @@ from policies.decisions import duties
 from policies.models import ReviewRow, review_states
 from policies.record import access_log
 from policies.reviews import completion, evidence, proofs, worklist
+from policies.services.grants import revision_now
 
 SHOWN, PRINTED = 50, 2000
 EXPORT = "export_history"
@@ -136,10 +137,10 @@ class Result:
 
 
 def proved(row: ReviewRow) -> str:
-    """Read again in PostgreSQL at revision 48,300, Today, 09:14, without it."""
+    """Read again in PostgreSQL at revision 48,300, today, 09:14, without it."""
     if row.state == "proved":
         at, revision = parse_datetime(row.proof.get("at") or ""), row.proof.get("revision")
-        when = f", {words.moment(at)}," if at else ""
+        when = f", {words.moment(at, within=True)}," if at else ""
         where = str(row.proof.get("backend", ""))
         if where == proofs.CONSOLE:
             since = f"{words.number(revision)}{when}".strip(",")
@@ -200,7 +201,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
         "empty": Empty(_("No rows here"), "", drawn=False, level=2),
         "evidence_url": visit.url("review_evidence"),
     }
-    realm, revision = visit.root.name, review.revision
+    realm, revision = visit.root.name, revision_now()
     template = "console/reviews/result.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision)
 
@@ -328,7 +329,7 @@ def paper(request: Request, id: int) -> HttpResponse:
         "more": _left_out(left) if left > 0 else "",
         "back": visit.url("review_result"),
     }
-    realm, revision = visit.root.name, visit.review.revision
+    realm, revision = visit.root.name, revision_now()
     template = "console/reviews/printout.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision)
 

@@ -23,6 +23,7 @@ from authzsite.console.kit.page import page
 from authzsite.console.reviews.item import ReviewItem, item_or_404
 from authzsite.console.reviews.rows import RowWording, Suggestion, used_words
 from policies.reviews import row_members
+from policies.services.grants import revision_now
 
 SHOWN = 25
 
@@ -52,7 +53,7 @@ def members(request: Request, id: int, number: int) -> HttpResponse:
         "heading": f"{wording.who(item.row).name}: {terms.lower(wording.can(item.row))}",
         "kind": gettext("Row %(number)s") % {"number": words.number(number)},
     }
-    realm, revision = visit.root.name, visit.review.revision
+    realm, revision = visit.root.name, revision_now()
     template = "console/reviews/row_members.html"
     return page(request, template, context, section="reviews", realm=realm, revision=revision)
 

@@ -25,6 +25,7 @@ from policies.errors import Invalid, PolicyError
 from policies.models import Review, ReviewRow
 from policies.reviews import worklist
 from policies.reviews.decisions import Verdict, decide, needs_reason
+from policies.services.grants import revision_now
 
 Choice = ReviewRow.Choice
 LOOKS_LIKE_A_QUERY = "?"
@@ -238,7 +239,7 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
         context,
         section="reviews",
         realm=visit.root.name,
-        revision=review.revision,
+        revision=revision_now(),
         status=status,
     )
 

@@ -32,6 +32,7 @@ from authzsite.console.sync.runs import run_or_404, run_page, steps_of
 from policies.authority import Actor
 from policies.models import Backend, SyncItem, SyncRun
 from policies.record import access_log
+from policies.services.grants import revision_now
 from policies.sync.actions import operations
 from policies.sync.safeguards import loss_limit
 
@@ -262,7 +263,9 @@ def run(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
     }
     realm = backend_access.place.node.realm
-    return page(request, "console/sync/run.html", context, section="sync", realm=realm, revision=row.revision)
+    return page(
+        request, "console/sync/run.html", context, section="sync", realm=realm, revision=revision_now()
+    )
 
 
 @writes

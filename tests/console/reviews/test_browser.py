@@ -94,7 +94,7 @@ def test_a_whole_review_by_keyboard_with_the_proof_at_its_end(visit: Visit, sour
     completion.work(review)
     page.reload()
     row_text = page.locator("tr", has_text="Ana Analyst").inner_text()
-    assert re.search(r"was read at revision [\d,]+, Today, \d\d:\d\d, without it", row_text)
+    assert re.search(r"was read at revision [\d,]+, today, \d\d:\d\d, without it", row_text)
     assert "Left the team" in row_text
     assert "1 of 1 removal proved" in page.locator("main").inner_text()
 

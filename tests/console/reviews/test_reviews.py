@@ -21,6 +21,7 @@ from policies.reviews import completion, management, population
 from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import GrantRequest
+from tests.console.kit.test_navigation import badge
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, rewritten, the
 from tests.kept import kept
@@ -87,6 +88,18 @@ def test_how_many_rows_wait_stands_beside_the_room(sales: Node, signed_in: Enter
     many = len(rows(a_review()))
     assert f"{many}<span" in text(signed_in("olivia"), "/reviews/count")
     assert text(signed_in("mia"), "/reviews/count").strip() == ""
+
+
+def test_how_many_rows_wait_is_true_on_the_page_after_each_decision(sales: Node, signed_in: Enter) -> None:
+    review, olivia = a_review(), signed_in("olivia")
+    shown = [badge(text(olivia, f"/reviews/{review.pk}"), "Reviews")]
+    for choice in ("keep", "remove"):
+        decided(olivia, review, {[ANA, NOAH][choice == "remove"]: choice}, reason="left")
+        shown.append(badge(text(olivia, f"/reviews/{review.pk}"), "Reviews"))
+    many = len(rows(review))
+    management.end(review, by=acts("olivia"))
+    shown.append(badge(text(olivia, f"/reviews/{review.pk}/result"), "Reviews"))
+    assert shown == [str(many), str(many - 1), str(many - 2), ""]
 
 
 def test_what_is_decided_no_longer_waits(sales: Node, signed_in: Enter) -> None:
