@@ -76,10 +76,11 @@ def registered(place: Node, kind: Kind, *, now_connected: bool = False) -> list[
     """What a connection binds by name although no source brought it, with owners and grants; by name.
 
     Once connected, only what bears no mark of the source; with `now_connected` also what was there before the
-    first connection, for who looks at it afterwards.
+    first connection, for who looks at it afterwards.  Before an operator agreed to it, nothing is connected.
     """
     by_hand, about = Q(securable__external_id=""), Q()
-    if now_connected or not Backend.objects.filter(catalog=place.id).exists():
+    agreed = Backend.objects.filter(catalog=place.id).exclude(awaits=Backend.Awaits.NEW)
+    if now_connected or not agreed.exists():
         first = Event.objects.filter(kind=BACKEND_CONNECTED, object_key=place.id).order_by("change").first()
         by_hand |= Q(securable__opened__lt=first.change_id) if first else Q(pk__in=[])
         about = Q(pk=place.id) if place.path else about

@@ -99,7 +99,10 @@ def connect(
         if elsewhere and not keeps_places:
             _refuse_placed(catalog, known, url)
         decided: dict[str, object] = {}
-        if elsewhere and existing is not None:
+        agrees = (
+            before is not None and before.awaits == Backend.Awaits.NEW and site_permissions.is_operator(by)
+        )
+        if (elsewhere or agrees) and existing is not None:
             chosen = registered or by_hand.Decision()
             decided = by_hand.decide(current, existing, known, chosen, by=by, authority=authority)
         row, _ = Backend.objects.update_or_create(

@@ -115,6 +115,30 @@ def test_who_may_only_connect_hands_nothing_over(squatted: Node, demo_members: N
     assert owner_of("shop.sales.orders") == ["ana"]
 
 
+def test_who_agrees_by_connecting_again_decides_on_it_again(
+    squatted: Node, demo_members: Node, source: Source
+) -> None:
+    """What was read meanwhile bears the mark of the source; what it says of owners was never agreed to."""
+    people.make_account("carl")
+    carl = people.ensure("user", "carl")
+    duties.give(demo_members, "connect_backend", carl, by=BY, authority=AUTHORITY)
+    by = Actor(carl, "console")
+    authority = registration.authority_to_connect(by, demo_members)
+    row = connect(demo_members, source, registered=KEEP, by=by, authority=authority)
+    assert row.awaits == Backend.Awaits.NEW
+    discover_now(row)
+    arguments = ("connect", "demo/shop", "postgresql", "--url", source.url(), "--mode", "report")
+    output = StringIO()
+    with pytest.raises(SystemExit):
+        call_command(*arguments, stdout=output, stderr=output)
+    assert "registered by hand: table shop.sales.orders (owner ana; SELECT_TABLE" in output.getvalue()
+    row.refresh_from_db()
+    assert row.awaits == Backend.Awaits.NEW
+    call_command(*arguments, "--registered", "hand-over", stdout=output, stderr=output)
+    row.refresh_from_db()
+    assert (owner_of("shop.sales.orders"), row.awaits) == ([], "")
+
+
 def test_the_command_lists_them_and_takes_the_decision(
     squatted: Node, demo_members: Node, source: Source
 ) -> None:
