@@ -72,10 +72,8 @@ def too_wide(
 
 
 @pytest.mark.slow
-def test_the_table_of_who_has_access_fits_with_all_that_it_can_show(
-    visit: Callable[..., Any], source: Source
-) -> None:
-    """Ends, usage, the state in the backend and grants made outside: seven columns."""
+def test_the_widest_tables_fit_with_all_that_they_can_show(visit: Callable[..., Any], source: Source) -> None:
+    """Who has access: ends, usage, the state there, grants made outside.  Sync: three buttons a row."""
     numbers = mirrored(the("metalake"), source)
     table, now = the("table", "lake.sales.orders"), timezone.now()
     wish = GrantRequest(table, (a_person("ana"),), ("SELECT_TABLE",), None, now + timedelta(days=9))
@@ -84,5 +82,5 @@ def test_the_table_of_who_has_access_fits_with_all_that_it_can_show(
     use = ReportedUse(a_person("ana"), table, "read", executed=True, at=now - timedelta(days=1))
     uses.take(table.realm_id, a_person("jobs"), "nightly", [use])
     page = visit("olivia", width=1280)
-    room = ("Object", "olivia", "/objects/{lake_orders}")
-    assert list(too_wide(page, [room], numbers, (800, 900, 1024, 1152, 1280, 1440))) == []
+    rooms = [("Object", "olivia", "/objects/{lake_orders}"), ("Sync", "olivia", "/sync")]
+    assert list(too_wide(page, rooms, numbers, (800, 900, 1024, 1152, 1280, 1440))) == []

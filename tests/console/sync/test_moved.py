@@ -75,6 +75,12 @@ def test_taking_over_an_owner_names_what_the_one_before_could_no_longer_do(
     assert "<strong>olivia</strong>" in shown and "could no longer read shop.sales.orders" in shown
 
 
+def test_taking_over_an_owner_says_why_nothing_is_left(governed: Backend, signed_in: Enter) -> None:
+    answer = signed_in("marek").get(f"/sync/{governed.pk}/discover/owner?name=mia")
+    shown = " ".join(answer.content.decode().split())
+    assert "mia owns here what mia owns in" in shown and "Nothing is left to take over." in shown
+
+
 def test_objects_that_take_each_others_places_are_moved_as_one(
     governed: Backend, source: Source, signed_in: Enter
 ) -> None:

@@ -334,7 +334,15 @@ class TakeOverView(ChangeView):
                     "change", _("and %(rest)s more") % {"rest": rest}, _("belong to %(who)s") % {"who": who}
                 )
             )
-        return Plan(diff=Diff(tuple(lines)), nothing=not places)
+        return Plan(diff=Diff(tuple(lines)), nothing=not places, notes=() if places else (self._done(),))
+
+    def _done(self) -> Note:
+        owned = _("%(label)s owns here what %(name)s owns in %(backend)s.") % {
+            "label": self.owner.label,
+            "name": self.name,
+            "backend": self.object.name,
+        }
+        return Note("plain", owned, _("Nothing is left to take over."))
 
     def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
         yield (
