@@ -87,7 +87,7 @@ def test_entries_are_given_changed_and_taken(scripts: bool, width: int, visit: V
     if not scripts:
         page.get_by_role("button", name="Preview the change").click()
     page.get_by_text("ana loses Read on SALES").wait_for()
-    page.get_by_text("1 loses").first.wait_for()
+    page.get_by_text("1 person loses rights").first.wait_for()
     save(page)
     assert held("ana", "SALES") == {"EXECUTE"}
     page.get_by_role("button", name="Undo").click()
