@@ -176,11 +176,13 @@ def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one reviewer is: the rows they are asked about in the running stage, and those still open."""
+    """How far one reviewer is: the rows they are asked about in the running stage, those still open, and
+    those that the answer to silence decided when the review ended."""
 
     reviewer: Principal
     all: int
     open: int
+    silent: int
 
 
 def progress(review: Review) -> list[Progress]:
@@ -190,15 +192,17 @@ def progress(review: Review) -> list[Progress]:
     ).select_related("reviewer")
     rows = ReviewRow.objects.filter(review=review, desk__stage=review.stage)
     by_desk = {
-        row["desk"]: (row["all"], row["open"])
-        for row in rows.values("desk").annotate(all=Count("pk"), open=Count("pk", filter=OPEN))
+        row["desk"]: (row["all"], row["open"], row["silent"])
+        for row in rows.values("desk").annotate(
+            all=Count("pk"), open=Count("pk", filter=OPEN), silent=Count("pk", filter=Q(default=True))
+        )
     }
-    by_reviewer: dict[Principal, list[int]] = {}
+    by_reviewer: dict[Principal, tuple[int, int, int]] = {}
     for seat in seats:
-        whole, left = by_desk.get(seat.desk_id, (0, 0))
-        tally = by_reviewer.setdefault(seat.reviewer, [0, 0])
-        tally[0], tally[1] = tally[0] + whole, tally[1] + left
-    listed = [Progress(reviewer, whole, left) for reviewer, (whole, left) in by_reviewer.items()]
+        counted = by_desk.get(seat.desk_id, (0, 0, 0))
+        whole, left, silent = map(sum, zip(counted, by_reviewer.get(seat.reviewer, (0, 0, 0)), strict=True))
+        by_reviewer[seat.reviewer] = whole, left, silent
+    listed = [Progress(reviewer, *counted) for reviewer, counted in by_reviewer.items()]
     return sorted(listed, key=lambda item: item.reviewer.label.casefold())
 
 

@@ -195,19 +195,18 @@ def _lines(visit: ReviewAccess) -> Iterable[ReviewerProgress]:
     by_reviewer = {item.reviewer.pk: item for item in paces(visit.review)}
     progress = worklist.progress(visit.review)
     for item in sorted(progress, key=lambda each: (-each.open, each.reviewer.label.casefold())):
-        yield _line(visit, item.reviewer, item.all, item.open, by_reviewer.pop(item.reviewer.pk, None))
+        yield _line(visit, item, by_reviewer.pop(item.reviewer.pk, None))
     for pace in by_reviewer.values():  # those who decided in an earlier round, or passed everything on
-        yield _line(visit, pace.reviewer, pace.decided, 0, pace)
+        yield _line(visit, worklist.Progress(pace.reviewer, pace.decided, open=0, silent=0), pace)
 
 
-def _line(
-    visit: ReviewAccess, person: Principal, whole: int, owes: int, pace: Pace | None
-) -> ReviewerProgress:
-    done = whole - owes
+def _line(visit: ReviewAccess, progress: worklist.Progress, pace: Pace | None) -> ReviewerProgress:
+    person, owes = progress.reviewer, progress.open
+    done = progress.all - owes - progress.silent
     return ReviewerProgress(
         terms.who(person, person.name),
-        parts_of({"keep": done, "open": owes}),
-        _("%(done)s of %(whole)s") % {"done": words.number(done), "whole": words.number(whole)},
+        parts_of({"keep": done, "open": progress.all - done}),
+        _("%(done)s of %(whole)s") % {"done": words.number(done), "whole": words.number(progress.all)},
         words.number(owes) if owes else _("Nothing"),
         _seconds(pace),
         words.number(pace.quick) if pace and pace.quick else _("None") if pace else "",

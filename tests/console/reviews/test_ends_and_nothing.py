@@ -19,7 +19,7 @@ from policies.reviews.campaign_plans import Stage
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import a_role, the
 from tests.markup import markup
-from tests.reviews.world import a_review, acts, rows
+from tests.reviews.world import a_review, acts, decides, rows
 
 Enter = Callable[[str], Client]
 
@@ -85,7 +85,7 @@ def test_a_review_that_was_ended_early_shows_no_date_to_come(shop: Node, signed_
     marek, due, today = signed_in("marek"), review.due, words.day(timezone.now())
     progress = text(marek, f"/reviews/{review.pk}/progress")
     assert "not held: the review ended before" in progress
-    assert "closed since Today" in progress
+    assert "closed since today" in progress
     # and what nobody decided is not called decided
     many = len(rows(review))
     assert f"Decided 0 of {many}" in plain(progress)
@@ -94,4 +94,16 @@ def test_a_review_that_was_ended_early_shows_no_date_to_come(shop: Node, signed_
         body = text(marek, address)
         assert words.day(due) not in body, address
         assert "Ended" in body, address
-    assert today in progress
+    assert today.lower() in progress.lower()
+
+
+def test_what_silence_decided_is_no_reviewers_work(shop: Node, signed_in: Enter) -> None:
+    make_account("olivia")
+    review = a_review()
+    decides("olivia", next(iter(rows(review).values())), "keep", reason="")
+    management.end(review, by=acts("olivia"))
+    completion.work(review)
+    many, progress = len(rows(review)), plain(text(signed_in("olivia"), f"/reviews/{review.pk}/progress"))
+    assert many > 1
+    assert f"1 of {many}" in progress
+    assert f"{many} of {many}" not in progress
