@@ -93,7 +93,7 @@ def test_a_role_that_gives_something_else_is_not_given_in_its_stead(shop: Node) 
         approve(request, "gil", role=the("role", "browse").id)
     way = ["allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales"]
     exact = a_role(shop, "exact", *way, "allow SELECT_TABLE on table shop.sales.orders")
-    with pytest.raises(Refused, match="may not give role exact"):
+    with pytest.raises(Refused, match="may not assign role exact"):
         approve(request, "theo", role=exact.id)
 
 
