@@ -88,7 +88,7 @@ def test_a_large_effect_is_followed_on_the_page_until_it_is_worked_out(
     assert f'hx-get="{address}"' in body
     working.run_waiting()
     done = marek.get(address).content.decode()
-    assert "hx-get" not in done and "could no longer read" in done and "lose access" in done
+    assert "hx-get" not in done and "could no longer read" in done and "lose rights" in done
     assert "could no longer read" in looked(marek, shop, file=text)
     assert signed_in("olivia").get(address).status_code == 404
     roles.unassign(the("role", "sales_read"), ensure("group", "analysts"), by=BY, authority=AUTHORITY)
