@@ -41,14 +41,5 @@ make_venv() {
 if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     make_venv
 fi
-# uv installs in a third of the time, but knows nothing of an index that pip is told to use
-with_uv() {
-    ! .venv/bin/python -m pip config list | grep -q index &&
-        .venv/bin/python -m pip install -qq $quiet "uv==0.13.9" 2>/dev/null &&
-        .venv/bin/uv pip install --quiet --python .venv/bin/python -r "$1" 2>/dev/null
-}
-
-quiet="--disable-pip-version-check --no-input --root-user-action=ignore"
 echo "Installing packages of $1; the first time this takes a minute or two …"
-# shellcheck disable=SC2086
-with_uv "$1" || .venv/bin/python -m pip install -qq $quiet -r "$1"
+.venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --root-user-action=ignore -r "$1"
