@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
+from bench.servers import own_server
 from bench.verify import fill, spent
 
 DAYS, KEPT = 500, 365
@@ -59,20 +59,12 @@ def main() -> int:
     if "--fill" in sys.argv:
         fill(many, days_ago=DAYS)
         return 0
-    from authzsite import embedded
-
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ |= {"LAKEWARDEN_VAR": folder, "DATABASE_URL": server.url()}
-        try:
-            spent(__file__, str(many), "--fill")
-            took, most = spent(__file__, "--move", shown=True)
-            print(f"moved in {took:.1f} s with {most:.0f} MB")
-            verified, memory = spent("manage.py", "verify_audit")
-            print(f"verified with its archive in {verified:.1f} s with {memory:.0f} MB")
-        finally:
-            server.stop()
+    with own_server():
+        spent(__file__, str(many), "--fill")
+        took, most = spent(__file__, "--move", shown=True)
+        print(f"moved in {took:.1f} s with {most:.0f} MB")
+        verified, memory = spent("manage.py", "verify_audit")
+        print(f"verified with its archive in {verified:.1f} s with {memory:.0f} MB")
     return 0 if max(most, memory) <= LIMIT else 1
 
 

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -113,27 +112,21 @@ def spent(*command: str, shown: bool = False) -> tuple[float, float]:
 
 def run(changes: int) -> dict[str, tuple[float, float]]:
     """What each program took of a record of so many changes, on a server of its own."""
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ |= {"LAKEWARDEN_VAR": folder, "DATABASE_URL": server.url()}
-        try:
-            spent(__file__, str(changes), "--fill")
-            record, key = f"{folder}/record.zip", Path(folder) / "key"
-            process = subprocess.run(
-                [sys.executable, "manage.py", "audit_key"], cwd=ROOT, check=True, stdout=subprocess.PIPE
-            )
-            key.write_bytes(process.stdout)
-            return {
-                "verify_audit": spent("manage.py", "verify_audit"),
-                "without facts": spent("manage.py", "verify_audit", "--no-facts"),
-                "export_audit": spent("manage.py", "export_audit", "--out", record),
-                "lakewarden.record": spent("-m", "lakewarden.record", record, "--key", str(key)),
-            }
-        finally:
-            server.stop()
+    with own_server() as folder:
+        spent(__file__, str(changes), "--fill")
+        record, key = f"{folder}/record.zip", folder / "key"
+        process = subprocess.run(
+            [sys.executable, "manage.py", "audit_key"], cwd=ROOT, check=True, stdout=subprocess.PIPE
+        )
+        key.write_bytes(process.stdout)
+        return {
+            "verify_audit": spent("manage.py", "verify_audit"),
+            "without facts": spent("manage.py", "verify_audit", "--no-facts"),
+            "export_audit": spent("manage.py", "export_audit", "--out", record),
+            "lakewarden.record": spent("-m", "lakewarden.record", record, "--key", str(key)),
+        }
 
 
 def main() -> int:

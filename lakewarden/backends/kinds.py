@@ -126,6 +126,11 @@ class Kind:
             by_type = {out_there: type for type, out_there in self.objects.items()}
             object.__setattr__(self, "discovers", by_type)
 
+    @property
+    def bound_types(self) -> frozenset[str]:
+        """The types of objects that bear the names of real ones there."""
+        return frozenset((*self.objects, *self.discovers.values()))
+
     def address(self, values: Mapping[str, str]) -> str:
         """The URL for what a form says: host, port, user, password, database and the kind's own fields."""
         return self.url(values) if self.url else plain_url(self.schemes[0], values)

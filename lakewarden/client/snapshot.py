@@ -134,12 +134,6 @@ class Snapshot:
             raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to be used")
 
     @cached_property
-    def _checked_from(self) -> float:
-        """The moment from which on, until `good_until`, `check` has nothing against it."""
-        too_long = self.issued and self.expires - self.issued > LONGEST
-        return float("inf") if too_long else self.issued - SKEW
-
-    @cached_property
     def good_until(self) -> float:
         """The moment from which on it must not be used."""
         return self.expires if self.next_change_at is None else min(self.expires, self.next_change_at)
@@ -260,8 +254,7 @@ class Snapshot:
         `lineage` is one of `lineages`.  Raises BadSnapshot once the snapshot is too old.
         """
         now = time.time() if now is None else now
-        if not self._checked_from <= now < self.good_until:
-            self.check(now)
+        self.check(now)
         operation = self._operations.get((ref.type, action))
         if operation is None:
             operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action

@@ -342,7 +342,8 @@ def reopen_reviews() -> int:
         for kind in (EMERGENCY_OPENED, EMERGENCY_CLOSED)
     )
     opened, reviewed = numbers if closed else (set(), set())  # of what is archived both are
-    forged = [row for row in closed if row.pk in opened - reviewed]
+    unreviewed = opened - reviewed
+    forged = [row for row in closed if row.pk in unreviewed]
     for row in forged:
         log.error("the review of emergency %s was closed outside the console", row.pk)
         again = {"state": "ended", "reviewer": None, "verdict": "", "reviewed": None}

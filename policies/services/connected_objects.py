@@ -20,10 +20,9 @@ from policies.models import Backend
 def bound_types(backend: Backend) -> frozenset[str] | None:
     """The types of objects that are bound to real ones there; None where nobody knows."""
     try:
-        kind = kinds.get(backend.kind)
+        return kinds.get(backend.kind).bound_types
     except Misconfigured:
         return None
-    return frozenset((*kind.objects, *kind.discovers.values()))
 
 
 def refuse_named_by_hand(parent: Node, types: Collection[str], *, by: Actor) -> None:

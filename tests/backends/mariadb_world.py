@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 import pymysql
@@ -71,19 +71,10 @@ class Server:
                 stderr=log,
             )
         deadline = time.monotonic() + PATIENCE
-        while not self._answers():
+        while not answers(self):
             if time.monotonic() > deadline or self._process.poll() is not None:
                 raise RuntimeError(f"MariaDB does not start; its log is {self.home}/log")
             time.sleep(0.1)
-
-    def _answers(self) -> bool:
-        if not self.socket.exists():
-            return False
-        try:
-            self.connect().close()
-        except pymysql.Error:
-            return False
-        return True
 
     def connect(self, user: str = "root", password: str = "") -> pymysql.Connection[Any]:
         # over a socket nobody listens in, and the machine's authorities take long to read
@@ -105,6 +96,24 @@ class Server:
             self._process.terminate()
             self._process.wait(PATIENCE)
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+class OnSocket(Protocol):
+    """A server that is reached by a socket once it is there."""
+
+    socket: Path
+
+    def connect(self) -> pymysql.Connection[Any]: ...
+
+
+def answers(server: OnSocket) -> bool:
+    if not server.socket.exists():
+        return False
+    try:
+        server.connect().close()
+    except pymysql.Error:
+        return False
+    return True
 
 
 class MariaSite:
@@ -268,3 +277,18 @@ class MariaSite:
         if right.kind == "schema":
             return f"{escaped(right.path[0])}.*"
         return f"{quoted(right.path[0])}.{quoted(right.path[1])}"
+
+
+Site = TypeVar("Site", bound=MariaSite)
+
+
+def with_crm(site: Site) -> Site:
+    """The same with database crm, tables contacts and calls, and logins for Ana and for an old program."""
+    site.schema("crm")
+    site.table("crm", "contacts")
+    site.table("crm", "calls")
+    for name in ("ana", "legacy"):
+        site.do(f"CREATE USER {name}")
+        site._people.append(name)
+    site.do("GRANT SELECT ON crm.contacts TO legacy")
+    return site

@@ -22,21 +22,13 @@ from policies.sync import worker
 from policies.sync.actions import foreign_rights
 from policies.sync.connections import registration
 from policies.sync.connections.destinations import network
-from tests.backends.mariadb_world import MariaSite
+from tests.backends.mariadb_world import MariaSite, with_crm
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 
 
 @pytest.fixture
 def server(mariadb_server: Any) -> Iterator[MariaSite]:
-    """Database crm with tables contacts and calls, and logins for Ana and for an old program."""
-    site = MariaSite(mariadb_server)
-    site.schema("crm")
-    site.table("crm", "contacts")
-    site.table("crm", "calls")
-    for name in ("ana", "legacy"):
-        site.do(f"CREATE USER {name}")
-        site._people.append(name)
-    site.do("GRANT SELECT ON crm.contacts TO legacy")
+    site = with_crm(MariaSite(mariadb_server))
     yield site
     site.close()
 

@@ -84,7 +84,7 @@ def registered(place: Node, kind: Kind, *, now_connected: bool = False) -> list[
         first = Event.objects.filter(kind=BACKEND_CONNECTED, object_key=place.id).order_by("change").first()
         by_hand |= Q(securable__opened__lt=first.change_id) if first else Q(pk__in=[])
         about = Q(pk=place.id) if place.path else about
-    types = {*kind.objects, *kind.discovers.values()} - {place.type}
+    types = kind.bound_types - {place.type}
     below = all_below(place.id).filter(by_hand, type__in=types).values("securable")
     objects = Securable.objects.filter(about | Q(pk__in=below)).values("pk")
     return _with_rights(place, objects)

@@ -72,17 +72,11 @@ def connect(
     A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
     `source` is which system it led to when it was tried; without it the first run asks.  `shared`: the
     site's operator lets it be governed by another connection too; `keeps_places`: they let objects lie where
-    those who registered them said; `registered`: what becomes of objects that
-    were registered by hand.  Raises Invalid, Conflict, Refused.
+    those who registered them said; `registered`: what becomes of objects that were registered by hand.
+    Raises Invalid, Conflict, Refused.
     """
     known = _kind(kind, root, url)
-    if known.whole_realm is bool(catalog_name):
-        text = (
-            gettext("A %(kind)s backend is connected to a whole realm: name no catalog.")
-            if known.whole_realm
-            else gettext("A %(kind)s backend is connected to a catalog: name one.")
-        )
-        raise Invalid(text % {"kind": known.label})
+    _refuse_other_place(known, catalog_name)
     if shared and not reason.strip():
         raise Invalid(gettext("Give a reason why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
@@ -99,10 +93,7 @@ def connect(
         if elsewhere and not keeps_places:
             _refuse_placed(catalog, known, url)
         decided: dict[str, object] = {}
-        agrees = (
-            before is not None and before.awaits == Backend.Awaits.NEW and site_permissions.is_operator(by)
-        )
-        if (elsewhere or agrees) and existing is not None:
+        if existing is not None and (elsewhere or _agrees(before, by)):
             chosen = registered or by_hand.Decision()
             decided = by_hand.decide(current, existing, known, chosen, by=by, authority=authority)
         row, _ = Backend.objects.update_or_create(
@@ -123,6 +114,22 @@ def connect(
         draft = make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy, **decided)
         current.say(draft, by=authority)
     return row
+
+
+def _refuse_other_place(kind: Kind, catalog_name: str) -> None:
+    """A kind stands for a whole realm, or for a catalog of it."""
+    if kind.whole_realm is bool(catalog_name):
+        text = (
+            gettext("A %(kind)s backend is connected to a whole realm: name no catalog.")
+            if kind.whole_realm
+            else gettext("A %(kind)s backend is connected to a catalog: name one.")
+        )
+        raise Invalid(text % {"kind": kind.label})
+
+
+def _agrees(before: Backend | None, by: Actor) -> bool:
+    """Whether an operator connects what has waited for one to agree."""
+    return before is not None and before.awaits == Backend.Awaits.NEW and site_permissions.is_operator(by)
 
 
 def placed(catalog: Node, kind: Kind, url: str) -> list[tuple[str, str]]:

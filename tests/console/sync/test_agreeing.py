@@ -12,8 +12,9 @@ from accounts import people
 from policies.models import Backend, Event
 from policies.sync import worker
 from tests.console.settings.test_owners_and_members import posted
+from tests.console.sync.connection_form import repairing
 from tests.console.test_forms import hidden
-from tests.factories import admit, rewritten, the
+from tests.factories import a_metalake, admit, rewritten, the
 from tests.sync.conftest import Source, demo_members, governed, source
 
 __all__ = ["demo_members", "governed", "source"]
@@ -65,26 +66,11 @@ def test_a_source_of_somebody_else_is_not_told_to_who_connects(
     source: Source,
     signed_in: Enter,
 ) -> None:
-    from psycopg.conninfo import conninfo_to_dict
-
-    from tests.factories import a_metalake
-
     worker.now(waiting)
     zebra = a_metalake("zebra", owner="zoe")
     people.make_account("zoe")
     admit(zebra, "zoe")
-    there = conninfo_to_dict(source.url())
-    form = {
-        "kind": "postgresql",
-        "catalog": "stolen",
-        "host": str(there["host"]),
-        "its-database": source.database,
-        "user": "postgres",
-        "password": str(there["password"]),
-        "its-tls": "prefer",
-        "policy": "repair",
-        "step": "connect",
-    }
+    form = repairing(source, catalog="stolen", step="connect")
     answer = posted(signed_in("zoe"), f"/realms/{zebra.id}/connect?kind=postgresql", **form)
     body = answer.content.decode()
     assert answer.status_code == 422

@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from django.db import connection
 from django.test import Client
-from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
 from authzsite.console.settings.realm import RealmAccess
@@ -26,6 +25,7 @@ from policies.sync import worker
 from policies.sync.connections import registration
 from policies.sync.discovery import discoveries
 from tests.console.settings.test_owners_and_members import posted
+from tests.console.sync.connection_form import filled, repairing
 from tests.console.test_forms import hidden
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.sync.conftest import Source, discover_now, source
@@ -39,22 +39,6 @@ def lake(db: None) -> Node:
     root = a_metalake()
     admit(root, "mia")
     return root
-
-
-def filled(source: Source, **changed: str) -> dict[str, str]:
-    there = conninfo_to_dict(source.url("olivia"))  # a socket: these servers listen nowhere else
-    form = {
-        "kind": "postgresql",
-        "catalog": "shop",
-        "host": str(there["host"]),
-        "port": "",
-        "its-database": source.database,
-        "user": "olivia",
-        "password": "secret",
-        "its-tls": "prefer",
-        "policy": "report",
-    }
-    return {**form, **changed}
 
 
 def test_a_try_says_what_it_found_and_keeps_nothing(lake: Node, source: Source, signed_in: Enter) -> None:
@@ -158,7 +142,7 @@ def test_a_connected_source_is_read_with_what_it_brought(
     posted(
         marek,
         f"/realms/{lake.id}/connect?kind=postgresql",
-        **filled(source, user="postgres", password=str(conninfo_to_dict(source.url())["password"])),
+        **repairing(source, policy="report"),
         step="connect",
     )
     page = f"/sync/{Backend.objects.get().pk}/discover"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
 from catalog.nodes import Node
@@ -22,6 +21,7 @@ from policies.services.objects import NewObject
 from policies.sync import worker
 from policies.sync.connections import by_hand, registration
 from tests.console.settings.test_owners_and_members import posted
+from tests.console.sync.connection_form import repairing
 from tests.console.test_forms import hidden
 from tests.factories import AUTHORITY, BY, a_role, owned, the, under
 from tests.sync.conftest import Source, demo_members, discover_now, source
@@ -165,40 +165,25 @@ def test_who_may_create_tables_names_none_in_what_is_connected(demo_members: Nod
     assert objects.register(sales, new, by=marek, authority=AUTHORITY)
 
 
-def filled(source: Source, **more: str) -> dict[str, str]:
-    server = conninfo_to_dict(source.url())
-    return {
-        "kind": "postgresql",
-        "catalog": "shop",
-        "host": str(server["host"]),
-        "its-database": source.database,
-        "user": "postgres",
-        "password": str(server["password"]),
-        "its-tls": "prefer",
-        "policy": "repair",
-        **more,
-    }
-
-
 def test_the_page_shows_them_and_asks(
     squatted: Node, demo_members: Node, source: Source, signed_in: Enter
 ) -> None:
     marek, page = signed_in("marek"), f"/realms/{demo_members.id}/connect?kind=postgresql"
-    tried = posted(marek, page, **filled(source), step="try").content
+    tried = posted(marek, page, **repairing(source), step="try").content
     assert b"table shop.sales.orders (owner ana; SELECT_TABLE for role peeking, break_glass for mia)" in tried
     assert b"checked" not in tried.partition(b'name="registered"')[2].partition(b"</fieldset>")[0]
-    undecided = posted(marek, page, **filled(source), step="connect")
+    undecided = posted(marek, page, **repairing(source), step="connect")
     assert b"Not connected." in undecided.content
     assert not Backend.objects.exists()
 
     seen = hidden(tried, "registered_seen")
     a_role(demo_members, "later", "allow SELECT_TABLE on table shop.sales.orders", held_by=("carl",))
-    keep = filled(source, registered="keep", registered_seen=seen)
+    keep = repairing(source, registered="keep", registered_seen=seen)
     assert b"has changed since" in posted(marek, page, **keep, step="connect").content
-    posted(marek, page, **filled(source, registered="hand-over", registered_seen=seen), step="connect")
+    posted(marek, page, **repairing(source, registered="hand-over", registered_seen=seen), step="connect")
     assert not Backend.objects.exists()
-    seen = hidden(posted(marek, page, **filled(source), step="try").content, "registered_seen")
-    posted(marek, page, **filled(source, registered="hand-over", registered_seen=seen), step="connect")
+    seen = hidden(posted(marek, page, **repairing(source), step="try").content, "registered_seen")
+    posted(marek, page, **repairing(source, registered="hand-over", registered_seen=seen), step="connect")
     assert owner_of("shop.sales.orders") == []
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pymysql
 
+from tests.backends.mariadb_world import answers
 from tests.real.packages import unpacked
 from tests.real.servers import Server, free_port
 
@@ -42,7 +43,7 @@ class MySQL(Server):
         self.once([*program, "--initialize-insecure"])
         listens = [f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1"]
         self.run([*program, *listens, f"--pid-file={self.home / 'pid'}"])
-        self.wait(self._answers)
+        self.wait(lambda: answers(self))
 
     def connect(self, user: str = "root", password: str = "") -> pymysql.Connection[Any]:
         """As root over the socket, as anybody else as programs come: over TCP, with TLS."""
@@ -53,12 +54,3 @@ class MySQL(Server):
 
     def url(self, user: str, password: str) -> str:
         return f"mysql://{quote(user, safe='')}:{quote(password, safe='')}@127.0.0.1:{self.port}/"
-
-    def _answers(self) -> bool:
-        if not self.socket.exists():
-            return False
-        try:
-            self.connect().close()
-        except pymysql.Error:
-            return False
-        return True

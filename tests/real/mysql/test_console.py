@@ -13,6 +13,7 @@ from django.utils import translation
 from policies.models import Backend, BackendFinding
 from policies.sync import worker
 from policies.sync.differences.bypass_words import in_readers_language
+from tests.backends.mariadb_world import with_crm
 from tests.real.mysql.server import MySQL
 from tests.real.mysql.site import MySite
 from tests.sync.test_mariadb import (  # noqa: F401 - what holds for both is said once
@@ -28,15 +29,7 @@ from tests.sync.test_mariadb import (  # noqa: F401 - what holds for both is sai
 
 @pytest.fixture
 def server(mysql_server: MySQL) -> Iterator[MySite]:
-    """Database crm with tables contacts and calls, and logins for Ana and for an old program."""
-    site = MySite(mysql_server)
-    site.schema("crm")
-    site.table("crm", "contacts")
-    site.table("crm", "calls")
-    for name in ("ana", "legacy"):
-        site.do(f"CREATE USER {name}")
-        site._people.append(name)
-    site.do("GRANT SELECT ON crm.contacts TO legacy")
+    site = with_crm(MySite(mysql_server))
     yield site
     site.close()
 
