@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from redis import Redis
 
 from accounts import people, tokens
+from catalog.nodes import Node
+from policies.sync import worker
 from tests.client.test_process import Process
 from tests.factories import admit, owned
 from tests.sync.conftest import Source, make_governed, make_members
@@ -68,35 +71,46 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture
+def shop(transactional_db: None, redis_url: str, source: Source) -> Node:
+    """A metalake with a database that is in sync, so that a worker finds nothing else to do."""
+    root = make_members()
+    row = make_governed(source, root)
+    people.ensure("user", "marek")
+    admit(root, "marek")
+    owned(root, "marek")
+    assert worker.now(row).settled
+    Redis.from_url(redis_url).flushall()
+    return root
+
+
+@pytest.fixture
 def site(
-    transactional_db: None, collector: Collector, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    shop: Node, collector: Collector, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Process]:
     """A web server and a worker that send their spans to the collector."""
     monkeypatch.setenv("LAKEWARDEN_TRACES", f"http://127.0.0.1:{collector.server_port}/v1/traces")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
     monkeypatch.setenv("REDIS_URL", redis_url)
-    web, worker = Process(), Worker(redis_url, beat=False)
-    worker.start()
+    web, tasks = Process(), Worker(redis_url, beat=False)
+    tasks.start()
     web.start()
     yield web
     web.kill()
-    worker.kill()
+    tasks.kill()
 
 
 def test_a_grant_is_one_trace_from_its_call_to_the_worker_and_names_nobody(
     site: Process, source: Source, collector: Collector
 ) -> None:
-    root = make_members()
-    make_governed(source, root)
     source.run("ALTER SYSTEM SET log_line_prefix = 'called %a: '")
     source.run("SELECT pg_reload_conf()")
     source.run(f"ALTER DATABASE {source.database} SET log_statement = 'ddl'")
-    marek = people.ensure("user", "marek")
-    admit(root, "marek")
-    owned(root, "marek")
     body = json.dumps({"roleNames": ["sales_read"]}).encode()
     address = f"http://127.0.0.1:{site.port}/api/metalakes/demo/permissions/users/ana/grant"
-    headers = {"Authorization": f"Bearer {tokens.create(marek)}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {tokens.create(people.ensure('user', 'marek'))}",
+        "Content-Type": "application/json",
+    }
     headers |= {"X-Request-ID": ASKED, "traceparent": f"00-{TRACE}-{CALLER}-01"}
     call = urllib.request.Request(address, body, headers, method="PUT")
     with urllib.request.urlopen(call, timeout=PATIENCE) as answer:  # noqa: S310 - the test's own server
@@ -108,7 +122,7 @@ def test_a_grant_is_one_trace_from_its_call_to_the_worker_and_names_nobody(
     inserts = [span for span in collector.of_trace("INSERT") if span.parent_span_id == request.span_id]
     assert len(inserts) == len({span.start_time_unix_nano for span in inserts}) > 0
     log = source.server.home / "log"
-    until(lambda: f"called lakewarden {ASKED}: LOG:  statement: GRANT" in log.read_text())
+    until(lambda: f"called lakewarden {ASKED}: LOG:  statement: GRANT" in log.read_text(), log.read_text)
     source.run("ALTER SYSTEM RESET log_line_prefix")
     assert [name for name in NAMES for body in collector.bodies if name in body] == []
 
