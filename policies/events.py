@@ -28,6 +28,7 @@ RECORD_RESTORED = event(
     "confirmed that entries {first} to {last} of the audit log were lost when its database was restored "
     "from a backup",
 )
+TABLES_SEALED = event("record.sealed", "recorded that the rows of these tables have seals: {tables}")
 FACTS_SEALED = event("facts.sealed", "sealed {many} without a valid seal, as in the audit log: {facts}")
 FACTS_FOUND = event("facts.found", "found {many} written outside the console: {facts}")
 DETAILS_CONFIRMED = event(

@@ -23,6 +23,7 @@ from policies.record import (
     found_facts,
     realms_put_back,
     rows_put_back,
+    sealings,
     touches_put_back,
     verifications,
 )
@@ -163,6 +164,7 @@ def discover() -> None:
 def sign() -> None:
     """Sign the record when it is time, and bring what was signed to every place that lacks it."""
     if checkpoints.due():
+        sealings.put_on_record()
         checkpoints.make()
     for trouble in checkpoints.send():
         log.warning("a checkpoint was not sent to %s", trouble)

@@ -2,6 +2,7 @@ from django.db import migrations, models
 
 from accounts.fact_content import content
 from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import seal
 
 SEALED = ("kind", "name", "display_name", "pseudonym", "erased")
@@ -28,5 +29,5 @@ class Migration(migrations.Migration):
     operations = [
         NotByOlder("accounts_principal", SEALED, 1),
         AddFieldOnce("principal", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
+        SealOnce(seal_all, ("accounts_principal",)),
     ]

@@ -4,6 +4,7 @@ from django.db import migrations, models
 
 from accounts.fact_content import content
 from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import seal
 from catalog.models.securables import deciding
 
@@ -54,6 +55,6 @@ class Migration(migrations.Migration):
         AddFieldOnce(
             "realm", "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
         ),
-        migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
-        migrations.RunPython(seal_realms, migrations.RunPython.noop, elidable=True),
+        SealOnce(seal_all, ("catalog_detail",)),
+        SealOnce(seal_realms, ("catalog_realm",)),
     ]

@@ -2,6 +2,7 @@ from django.db import migrations, models
 
 from accounts.fact_content import content, plain
 from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import seal
 
 BACKEND = (
@@ -33,5 +34,5 @@ class Migration(migrations.Migration):
         NotByOlder("policies_foreignorder", ORDER, 1),
         AddFieldOnce("backend", "seal", models.BinaryField(null=True, editable=False)),
         AddFieldOnce("foreignorder", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
+        SealOnce(seal_all, ("policies_backend", "policies_foreignorder")),
     ]

@@ -2,6 +2,7 @@ from django.db import migrations, models
 
 from accounts.fact_content import content, plain
 from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import seal
 
 OVER = ("closed", "cancelled")
@@ -36,5 +37,5 @@ class Migration(migrations.Migration):
         NotByOlder("policies_reviewrow", ROW, 1),
         AddFieldOnce("review", "seal", models.BinaryField(null=True, editable=False)),
         AddFieldOnce("reviewrow", "seal", models.BinaryField(null=True, editable=False)),
-        migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
+        SealOnce(seal_all, ("policies_review", "policies_reviewrow")),
     ]

@@ -4,11 +4,13 @@ from django.db import migrations, models
 
 from accounts.fact_content import content, plain
 from accounts.migrations._beside_older import AddFieldOnce, NotByOlder
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import is_sealed, seal
 
 OVER = ("closed", "cancelled")
 DESK = ("review_id", "stage", "key")
 SEAT = ("desk_id", "reviewer_id", "left")
+SEATS = ("policies_reviewdesk", "policies_reviewseat", "policies_substitute", "policies_reviewrow.desk")
 SUBSTITUTE = ("person_id", "deputy_id", "starts", "ends", "ended_at")
 
 
@@ -25,7 +27,12 @@ def seal_seats(apps, editor):
     _seal_rows(desk, DESK)
     _seal_rows(seat, SEAT)
     _seal_rows(apps.get_model("policies", "substitute"), SUBSTITUTE)
-    placed = row.objects.filter(desk_seal=None).exclude(review__state__in=OVER).filter(desk__isnull=False).order_by("pk")
+    placed = (
+        row.objects.filter(desk_seal=None)
+        .exclude(review__state__in=OVER)
+        .filter(desk__isnull=False)
+        .order_by("pk")
+    )
     for item in placed.only("pk", "review_id", "number", "desk_id").iterator(chunk_size=2000):
         place = content("reviewplace", item.review_id, item.number, None, item.desk_id)
         row.objects.filter(pk=item.pk).update(desk_seal=seal(place))
@@ -61,6 +68,6 @@ class Migration(migrations.Migration):
         AddFieldOnce("reviewseat", "seal", models.BinaryField(null=True, editable=False)),
         AddFieldOnce("substitute", "seal", models.BinaryField(null=True, editable=False)),
         AddFieldOnce("reviewrow", "desk_seal", models.BinaryField(null=True, editable=False)),
-        migrations.RunPython(seal_seats, migrations.RunPython.noop, elidable=True),
-        migrations.RunPython(seal_more, migrations.RunPython.noop, elidable=True),
+        SealOnce(seal_seats, SEATS),
+        SealOnce(seal_more, ("policies_review", "policies_groupduty"), form=2),
     ]

@@ -1,6 +1,7 @@
 from django.db import migrations
 
 from accounts.fact_content import content
+from accounts.migrations._seal_once import SealOnce
 from accounts.seals import is_sealed, seal
 
 
@@ -23,4 +24,4 @@ def seal_without(apps, editor):
 class Migration(migrations.Migration):
     dependencies = [("policies", "0052_touches_by_realm"), ("accounts", "0018_editions")]
 
-    operations = [migrations.RunPython(seal_with_numbers, seal_without)]
+    operations = [SealOnce(seal_with_numbers, ("accounts_directorymember",), form=2, undo=seal_without)]

@@ -117,6 +117,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
             "realm.retention",
             "history.archived",
             "record.restored",
+            "record.sealed",
             "facts.sealed",
             "facts.found",
             "facts.details",

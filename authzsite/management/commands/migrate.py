@@ -7,17 +7,36 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import OperationalError
+from django.db import DEFAULT_DB_ALIAS, OperationalError
 
 from authzsite.bounded_database.base import LOCKED
+from policies.record import sealings
 
 ATTEMPTS, PAUSE = 60, 2.0
+BROKEN = (
+    "The audit log is not intact: {problem}. A migration that is due would seal rows as they stand, so "
+    "nothing was migrated. Restore the database from a backup, or accept the end of the audit log with "
+    "`manage.py restored`."
+)
 
 
 class Command(migrate.Command):
-    """Django's own; where others hold a table it lets all pass who wait behind it, and tries again."""
+    """Django's own; where others hold a table it lets all pass who wait behind it, and tries again.
+
+    Rows are sealed by a record that is intact, and once: it says afterwards which tables have seals.
+    """
 
     def handle(self, *args: Any, **options: Any) -> None:
+        is_ours = options["database"] == DEFAULT_DB_ALIAS and not (
+            options["plan"] or options["check_unapplied"]
+        )
+        if is_ours and (problem := sealings.problem_ahead()):
+            raise CommandError(BROKEN.format(problem=problem))
+        self._migrate(*args, **options)
+        if is_ours:
+            sealings.put_on_record()
+
+    def _migrate(self, *args: Any, **options: Any) -> None:
         for _ in range(ATTEMPTS):
             try:
                 super().handle(*args, **options)
