@@ -57,8 +57,8 @@ _ERRORS: dict[type[PolicyError], type[SCIMException]] = {
 class Storage(ScimStorage):
     """People and groups that the directory keeps, as who came with its token may keep them.
 
-    What a call `changes` begins with is not told whether somebody is active where their account differs from
-    what the directory said last: else its own answer would come back as the directory's word.
+    What a call `changes` begins with is not told whether somebody is active: else the site's own answer would
+    come back as the directory's word.
     """
 
     def __init__(self, actor: Actor, authority: Authority, *, changes: bool) -> None:
@@ -74,7 +74,7 @@ class Storage(ScimStorage):
     ) -> Resource[Any]:
         entry = _entry(resource_type, resource_id)
         shown = _shown([entry], filled=_wants_members(response_parameters))[0]
-        if self.changes and isinstance(shown, User) and _is_apart(entry):
+        if self.changes and isinstance(shown, User):
             shown.active = None
         return shown
 
@@ -113,9 +113,8 @@ class Storage(ScimStorage):
         entry = _entry(resource_type, resource.id or "")
         with _errors():
             if isinstance(resource, User):
-                data = _person_data(resource)
-                if resource.active is None and _is_apart(entry):
-                    data = replace(data, active=None)
+                # nobody returns by what is left out, which RFC 7644, 3.5.1, leaves to the service provider
+                data = replace(_person_data(resource), active=resource.active)
                 directory.change_person(entry, data, version=expected_version, **self.by)
             else:
                 directory.change_group(
@@ -158,11 +157,6 @@ def _entry(resource_type: ResourceType, key: str) -> DirectoryEntry:
     if entry is None:
         raise NotFoundException(detail="The directory has no resource with this id.")
     return entry
-
-
-def _is_apart(entry: DirectoryEntry) -> bool:
-    """Whether a site admin disabled the account of somebody active, or enabled that of somebody who left."""
-    return entry.is_active != entry.principal.account.is_active
 
 
 def _shown(entries: Iterable[DirectoryEntry], *, filled: bool = True) -> list[Resource[Any]]:
