@@ -4,7 +4,14 @@
 set -u
 
 missing=""
-command -v chromium >/dev/null || missing="$missing chromium"
+if ! command -v chromium-headless-shell >/dev/null; then
+    # a third lighter than the whole browser; a Debian of before has that alone
+    if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+        missing="$missing chromium-headless-shell"
+    else
+        command -v chromium >/dev/null || missing="$missing chromium"
+    fi
+fi
 command -v java >/dev/null || missing="$missing default-jre-headless"
 command -v mariadbd >/dev/null || missing="$missing mariadb-server"
 [ -e /usr/share/java/mariadb-java-client.jar ] || missing="$missing libmariadb-java"
