@@ -111,7 +111,6 @@ def who_has_access(lake: Lake) -> bool:
     from django.utils import timezone
 
     from accounts import people
-    from accounts.models import Principal
     from policies.decisions import ask, slices
     from policies.decisions.lookups import searches
 
@@ -120,8 +119,8 @@ def who_has_access(lake: Lake) -> bool:
     def page(after: int, limit: int) -> searches.Subjects:
         return searches.subjects(table, "read", "user", after=after, limit=limit, now=timezone.now())
 
-    def everybody() -> list[Principal]:
-        able: list[Principal] = []
+    def everybody() -> list[searches.Subject]:
+        able: list[searches.Subject] = []
         after: int | None = 0
         while after is not None:
             part = page(after, 1000)

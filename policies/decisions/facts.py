@@ -25,9 +25,10 @@ from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
 from policies.decisions import authorizers, live_history, replica, role_facts
+from policies.decisions.alike import NOTHING, Alike, alike, holders_among
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.fact_rows.statement import statement_of
-from policies.decisions.role_facts import ALWAYS, Gifts, GrantRow, RoleFacts, overlap, rules_from
+from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
 from policies.decisions.seals.sealed_rows import SealedRow, judged, key_of_row
 
@@ -78,6 +79,8 @@ class Loaded:
     moved: dict[str, tuple[int, str | None]] = field(default_factory=dict)
     shared: dict[int, RoleFacts] = field(default_factory=dict)
     """What is held of roles, of the same snapshot as the rest."""
+    alike: Alike | None = None
+    """Who is given the same by roles, where that is known already."""
 
     def read(self, statement: str, values: Mapping[str, Any], using: str = DEFAULT_DB_ALIAS) -> None:
         """Ask, sort what comes, and note what was written past the console."""
@@ -179,7 +182,7 @@ class Loaded:
 
     def close(self, doubted: set[str]) -> None:
         """Take everything from those whom a row without a good seal is about, and from those who left."""
-        for principal in self.asked:
+        for principal in self.asked if doubted else self.asked & self.left:
             keys = self.keys_of(principal)
             if keys & doubted or principal in self.left:
                 self.shut[principal] = keys
@@ -249,51 +252,33 @@ class Loaded:
     def class_of(self, principal: int) -> Hashable:
         """Equal for two principals who hold the same on the objects that were loaded, by whatever paths, so
         that the same is decided of both there."""
-        by_name = self.aliases.get(principal) or dialects.get(self.realm.law).by_text
-        if self.objects is None or principal in self.shut or by_name:
+        if self._is_by_text or self.objects is None or principal in self.shut or self.aliases.get(principal):
             return self.signature_of(principal)
-        given = self._given_here(principal)
-        if given is not None:
-            return principal in self.members, self._joined[given]
+        if principal not in self._apart:
+            return principal in self.members, self._alike.numbers.get(principal, NOTHING)
         groups = ((group, window) for group, _, window in self.groups.get(principal, ()))
         holders = [(principal, ALWAYS), *groups]
         held = (item for holder, window in holders for item in self._held_here(holder, window))
         return principal in self.members, frozenset(held)
 
-    def _given_here(self, principal: int) -> frozenset[int] | None:
-        """What roles give them here, by numbers of it; None where more than roles count, or for a time."""
-        given = self._by_holder(principal)
-        for group, _, window in self.groups.get(principal, ()):
-            theirs = self._by_holder(group)
-            if given is None or theirs is None or window != ALWAYS:
-                return None
-            given = given | theirs
-        return given
-
-    def _by_holder(self, holder: int) -> frozenset[int] | None:
-        if holder not in self._known:
-            gifts, rows = self._gifts, self.roles.get(holder, ())
-            lasting = holder not in self.owned and holder not in self.direct
-            lasting = lasting and all(window == ALWAYS for _, _, window in rows)
-            numbers = frozenset(gifts[role] for role, _, _ in rows if role in gifts) if lasting else None
-            self._known[holder] = numbers
-        return self._known[holder]
+    @cached_property
+    def _is_by_text(self) -> bool:
+        return dialects.get(self.realm.law).by_text
 
     @cached_property
-    def _known(self) -> dict[int, frozenset[int] | None]:
-        return {}
+    def _alike(self) -> Alike:
+        if self.alike is not None:
+            return self.alike
+        holders = holders_among(self.asked, self.groups, self.roles)
+        return alike(self.grants, self.objects or (), holders)
 
     @cached_property
-    def _gifts(self) -> dict[int, int]:
-        """For each role the number of what it gives on the objects that were loaded."""
-        given = {role: {row[:4] for row in rows} for role, rows in self.grants.items()}
-        for role in self.objects or ():  # who holds a role is somebody to that role
-            given.setdefault(role, set()).add((role, "", True, ALWAYS))
-        return {role: self._joined.number(frozenset(gift)) for role, gift in given.items()}
-
-    @cached_property
-    def _joined(self) -> Gifts:
-        return Gifts()
+    def _apart(self) -> set[int]:
+        """Those to whom more than roles give something here, or for a time."""
+        holders = self._alike.holders
+        special = {*self.owned, *self.direct}
+        inside = (holders.by_group.get(holder, ()) for holder in special)
+        return special.union(holders.timed, *inside)
 
     def _held_here(self, holder: int, window: Window) -> Iterator[Hashable]:
         for securable, own, _, _ in self.owned.get(holder, ()):

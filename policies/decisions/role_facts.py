@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -72,26 +72,6 @@ class RoleFacts:
         for row in self.rows:
             grants.setdefault(row[0], []).append(row)
         return grants
-
-
-class Gifts(dict["frozenset[int]", int]):
-    """The number of what some gifts, by their numbers, give together: equal for equal wholes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._each: list[frozenset[Hashable]] = []
-        self._numbers: dict[frozenset[Hashable], int] = {}
-
-    def number(self, gift: frozenset[Hashable]) -> int:
-        if gift not in self._numbers:
-            self._numbers[gift] = len(self._each)
-            self._each.append(gift)
-        return self._numbers[gift]
-
-    def __missing__(self, numbers: frozenset[int]) -> int:
-        whole = frozenset[Hashable]().union(*(self._each[number] for number in numbers))
-        self[numbers] = self.number(whole)
-        return self[numbers]
 
 
 def rules_from(rows: Iterable[GrantRow], path: tuple[Station, ...], held: Window) -> Iterator[Rule]:

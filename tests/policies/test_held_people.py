@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -166,6 +167,41 @@ def test_where_nothing_was_changed_one_small_statement_is_enough() -> None:
         told(orders)
     statements = [query["sql"] for query in asked if "policies_counter" in query["sql"]]
     assert len(statements) == 1 and "policies_assignment" not in statements[0]
+
+
+def test_who_is_found_are_the_members_of_now() -> None:
+    orders, shop = world(), the("metalake")
+    a_person("dora", "staff")
+    assert able(orders) == {"ana", "carl"}
+    admit(shop, "dora")
+    assert able(orders) == {"ana", "carl", "dora"}
+    members.remove(shop, people.ensure("user", "carl"), **RIGHT)
+    assert able(orders) == {"ana", "dora"}
+
+
+def test_pages_of_held_members_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders, shop = world(), the("metalake")
+    admit(shop, *(f"n{number}" for number in range(9)))
+    a_role(shop, "anybody", *WAY, held_by=tuple(f"user:n{number}" for number in range(9)))
+    for name in ("dora", "egon", "fred"):
+        a_person(name, "staff")
+        admit(shop, name)
+    monkeypatch.setattr(searches, "LEAST", 1)
+    names, after = [], 0
+    while after is not None:
+        part = searches.subjects(orders, "read", "user", after=after, limit=2, now=timezone.now())
+        assert len(part.found) <= 2
+        names += [person.name for person in part.found]
+        after = part.next
+    assert set(names) - {"marek"} == {"ana", "carl", "dora", "egon", "fred"} and len(names) == len(set(names))
+
+
+def test_of_members_that_are_held_only_names_are_read_again() -> None:
+    orders = world()
+    able(orders)
+    with CaptureQueriesContext(connection) as queries:
+        assert able(orders) == {"ana", "carl"}
+    assert len(queries) == 2 + bool(settings.LAKEWARDEN_SERVICE_ADMINS)
 
 
 def test_who_left_has_nothing_at_once() -> None:

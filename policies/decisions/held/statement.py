@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NEVER = 2**63 - 1
+"""The revision at which whoever is known to have a row without a good seal was touched: later than any."""
 _NOTHING = ", ".join(["NULL"] * 10)
 
 STATEMENT = f"""
@@ -25,6 +27,13 @@ SELECT 'moved', t.revision, NULL, t.key, n.name, {_NOTHING}
     ON n.closed IS NULL AND t.key LIKE 's:%%' AND n.securable_id = substr(t.key, 3)::bigint
  WHERE (SELECT revision FROM counter) > %(since)s AND t.revision > %(since)s
 UNION ALL
-SELECT 'moved', {2**63 - 1}, NULL, u.key, NULL, {_NOTHING} FROM policies_unsealedfact u
+SELECT 'moved', {NEVER}, NULL, u.key, NULL, {_NOTHING} FROM policies_unsealedfact u
 """  # noqa: S608 - no outside text
 """One snapshot.  Without a change since then no touch is looked for; of touched roles it has the names."""
+
+MEMBERS = """
+SELECT c.revision, m.principal_id, p.kind FROM policies_counter c
+  LEFT JOIN policies_realmmember m ON m.realm_id = %(realm)s AND m.closed IS NULL
+  LEFT JOIN accounts_principal p ON p.id = m.principal_id
+ ORDER BY m.principal_id"""
+"""All whom a realm admits, and the revision at which it does."""

@@ -21,7 +21,7 @@ from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.decisions import facts
 from policies.decisions.held import people
 from policies.decisions.lookups import patterns
-from policies.decisions.seals.sealed_rows import is_principal_good
+from policies.decisions.seals.sealed_rows import are_good
 from policies.models import Assignment, Grant, Ownership, RealmMember
 
 TRAVERSAL = ("use",)
@@ -190,7 +190,7 @@ class AccessMap:
     def loaded(self) -> facts.Loaded:
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
         principal_ids = self.people | self.holders | ({self.also.pk: self.also} if self.also else {})
-        if self.as_of is None and all(map(is_principal_good, principal_ids.values())):
+        if self.as_of is None and are_good(principal_ids.values()):
             return people.load(realm, self.node.realm, principal_ids, now=self.now, objects=self._objects)
         return facts.load(
             realm, self.node.realm, principal_ids, now=self.now, as_of=self.as_of, objects=self._objects

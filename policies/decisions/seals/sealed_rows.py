@@ -87,9 +87,11 @@ def judged(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[SealedRow, bool]]:
     if keys != _good_by:
         _good, _good_by = set(), keys
     good_rows = _good
-    for values in rows:
-        row = SealedRow(*values)
-        good = row in good_rows or is_row_good(row)
+    for row in map(SealedRow._make, rows):
+        if row in good_rows:
+            yield row, True
+            continue
+        good = is_row_good(row)
         if good and row.kind in OF_HOLDERS:
             if len(good_rows) >= KEPT:
                 good_rows.pop()
@@ -97,20 +99,45 @@ def judged(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[SealedRow, bool]]:
         yield row, good
 
 
-def is_principal_good(person: Principal) -> bool:
-    """Whether a principal is as the console wrote them; seals that were found good are known."""
-    named = (person.name, person.kind, None, None, person.edition, person.pk, person.pseudonym, None)
-    values = (
+def are_good(people: Iterable[Principal]) -> bool:
+    """Whether all of some principals are as the console wrote them; seals that were found good are known."""
+    return all(good for _, good in judged(map(_row_of, people)))
+
+
+def _row_of(person: Principal) -> tuple[Any, ...]:
+    return (
         "principal",
         person.pk,
         int(person.erased),
-        *named,
+        person.name,
+        person.kind,
+        None,
+        None,
+        person.edition,
+        person.pk,
+        person.pseudonym,
+        None,
         person.seal,
         person.display_name,
         None,
         None,
     )
-    return all(good for _, good in judged([values]))
+
+
+def principal_of(row: SealedRow) -> Principal:
+    """The principal whose row it is."""
+    person = Principal(
+        pk=row.pk,
+        kind=row.effect,
+        name=row.text,
+        display_name=row.origin,
+        pseudonym=row.pattern,
+        erased=bool(row.other),
+        edition=row.opened,
+        seal=row.seal,
+    )
+    person._state.adding = False  # as one out of its table, whose seal is looked at
+    return person
 
 
 def _values(row: SealedRow) -> tuple[Any, ...]:
