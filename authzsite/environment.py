@@ -15,10 +15,8 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from environs import Env, EnvError
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 
-from authzsite.runtime.configuration import authorizers, outgoing, single_sign_on
+from authzsite.runtime.configuration import authorizers, databases, outgoing, single_sign_on
 from authzsite.runtime.keys import kept_secret
 from authzsite.runtime.telemetry import logs
 from lakewarden.authorizers import Configured
@@ -41,6 +39,7 @@ _FEED = re.compile(
     r"(\?(format=(json|ocsf-1\.8|ocsf-1\.9))?)?$"
 )
 _LOG_FORMAT = re.compile(f"^({'|'.join(logs.FORMATS)})$")
+_CONTACT = re.compile(r"^(mailto:[^@\s]+@[^@\s]+|https://\S+|tel:\+[0-9().-]+|)$")
 _COLLECTOR = re.compile(r"^(https?://[^\s/?#@]+/[^\s?#@]*)?$")
 SHORTEST_KEY = 32
 _KNOWN_KEY = re.compile("django-insecure|change.?me|secret.?key|example|password", re.I)
@@ -103,6 +102,8 @@ class Environment:
     traces: str = ""
     traces_share: int = 100
     replica: Mapping[str, str] = field(default_factory=dict, repr=False)
+    database_owner: Mapping[str, str] = field(default_factory=dict, repr=False)
+    security_contact: str = ""
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -142,7 +143,7 @@ def read() -> Environment:
         secret_key=_secret_key(env.str("SECRET_KEY", ""), var, may_make=debug or not public),
         allowed_hosts=hosts,
         public=public,
-        database=_database("DATABASE_URL", env.str("DATABASE_URL", "")),
+        database=_parts("DATABASE_URL", env.str("DATABASE_URL", "")),
         redis_url=_redis(env.str("REDIS_URL", "")),
         authenticators=_authenticators(env),
         service_admins=frozenset(_listed(env, "LAKEWARDEN_SERVICE_ADMINS", "", _NAME)),
@@ -183,7 +184,11 @@ def read() -> Environment:
         log_format=_matching(env, "LAKEWARDEN_LOG_FORMAT", "plain", _LOG_FORMAT, "plain or json"),
         traces=_matching(env, "LAKEWARDEN_TRACES", "", _COLLECTOR, "http://collector:4318/v1/traces"),
         traces_share=_per_cent(env, "LAKEWARDEN_TRACES_SHARE", 100),
-        replica=_database("DATABASE_REPLICA_URL", env.str("DATABASE_REPLICA_URL", "")),
+        replica=_parts("DATABASE_REPLICA_URL", env.str("DATABASE_REPLICA_URL", "")),
+        database_owner=_parts("DATABASE_OWNER_URL", env.str("DATABASE_OWNER_URL", "")),
+        security_contact=_matching(
+            env, "LAKEWARDEN_SECURITY_CONTACT", "", _CONTACT, "mailto:…, https://… or tel:+…"
+        ),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
@@ -194,8 +199,10 @@ def read() -> Environment:
 
 def _check_together(settings: Environment) -> None:
     """What no variable says by itself.  Raises WrongSetting."""
-    if settings.replica and not settings.database:
-        raise WrongSetting("DATABASE_REPLICA_URL needs DATABASE_URL: the embedded server has no replica")
+    try:
+        databases.check(settings.database, settings.replica, settings.database_owner)
+    except ValueError as wrong:
+        raise WrongSetting(str(wrong)) from None
     if "proxy" in settings.authenticators:
         _read_value(single_sign_on.check_proxies, settings.proxies)
     if "oidc" in settings.authenticators:
@@ -220,6 +227,10 @@ def read_or_exit() -> Environment:
 def refuse(text: str) -> NoReturn:
     sys.stderr.write(f"lakewarden: {text}\n")
     raise SystemExit(2)
+
+
+def _parts(name: str, url: str) -> dict[str, str]:
+    return _read_value(lambda given: databases.parts_of(name, given), url)
 
 
 def _read(name: str, value: Callable[[], T]) -> T:
@@ -271,21 +282,6 @@ def _secret_key(given: str, var: Path, *, may_make: bool) -> str:
     if not may_make:
         raise WrongSetting("SECRET_KEY must be set when DEBUG=0 and ALLOWED_HOSTS names a public host")
     return kept_secret(var / "secret_key")
-
-
-def _database(name: str, url: str) -> dict[str, str]:
-    if not url:
-        return {}
-    wrong = WrongSetting(f"{name} must look like postgresql://user:password@host:port/database")
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise wrong
-    try:
-        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-    except ProgrammingError:
-        raise wrong from None
-    if not parts.get("dbname"):
-        raise wrong
-    return parts
 
 
 def _redis(url: str) -> str:

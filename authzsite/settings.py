@@ -57,6 +57,7 @@ LAKEWARDEN_EMERGENCY_HOURS = ENVIRONMENT.emergency_hours
 LAKEWARDEN_RUNS_KEPT = ENVIRONMENT.runs_kept
 LAKEWARDEN_UNUSED_AFTER = ENVIRONMENT.unused_after
 LAKEWARDEN_URL = ENVIRONMENT.site
+LAKEWARDEN_SECURITY_CONTACT = ENVIRONMENT.security_contact
 LAKEWARDEN_CHAT_HOOKS = ENVIRONMENT.chat_hooks
 LAKEWARDEN_CHAT_SECRET = ENVIRONMENT.chat_secret
 SPARK_MASTER = ENVIRONMENT.spark_master
@@ -183,6 +184,8 @@ def _databases() -> dict[str, Any]:
 
 
 DATABASES = _databases()
+LAKEWARDEN_DATABASE_OWNER = _connected(ENVIRONMENT.database_owner) if ENVIRONMENT.database_owner else None
+"""As whom commands that alter tables enter the database, where the site may not."""
 
 # Redis and Celery
 # The broker only nudges: what is to be done stands in the database; a dead Redis costs time, never a grant.

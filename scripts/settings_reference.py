@@ -29,6 +29,7 @@ NAME = re.compile(r"LAKEWARDEN_[A-Z_]*[A-Z]")
 OTHERS = {
     "DATABASE_URL",
     "DATABASE_REPLICA_URL",
+    "DATABASE_OWNER_URL",
     "REDIS_URL",
     "SECRET_KEY",
     "ALLOWED_HOSTS",

@@ -108,24 +108,36 @@ def _version() -> Iterator[Finding]:
 
 
 def _rights() -> Iterator[Finding]:
-    """The user of the site should own its tables, and nothing more."""
+    """The user of the site should write its tables and no more: on a public host not even own them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT rolsuper, rolcreaterole, pg_is_in_recovery(),"
             " has_schema_privilege(current_schema(), 'CREATE'),"
-            " has_table_privilege('policies_change', 'INSERT')"
+            " has_table_privilege('policies_change', 'INSERT'),"
+            " pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'policies_change'::regclass), 'MEMBER')"
             " FROM pg_roles WHERE rolname = current_user"
         )
-        superuser, roles, standby, makes, writes = cursor.fetchone()
+        superuser, roles, standby, makes, writes, owns = cursor.fetchone()
     if standby:
         yield Finding("database", WRONG, "it is a standby", "Name the primary in DATABASE_URL.")
-    if not (makes and writes):
+    if not writes or (owns and not makes):
         lacks = "its user cannot create tables or write the audit log"
-        yield Finding("database rights", WRONG, lacks, "Make the user the owner of the site's database.")
+        advice = (
+            "Make the user the owner of the database, or run `manage.py migrate` with DATABASE_OWNER_URL."
+        )
+        yield Finding("database rights", WRONG, lacks, advice)
     elif (superuser or roles) and settings.PUBLIC:
         more = "its user is a superuser or can create roles"
         advice = "Use a user that owns the database and is NOSUPERUSER NOCREATEROLE."
         yield Finding("database rights", WARNING, more, advice)
+    elif owns and settings.PUBLIC:
+        advice = "Let another user own the tables: DATABASE_OWNER_URL in docs/deploying.md."
+        yield Finding("database rights", WARNING, "its user owns the tables, and can alter them", advice)
+    elif makes and not owns:
+        advice = "Run REVOKE CREATE ON SCHEMA public FROM PUBLIC in the site's database."
+        yield Finding(
+            "database rights", WARNING, "its user can create tables beside those of the site", advice
+        )
     else:
         yield Finding("database rights", GOOD, "its user has the rights that the site needs")
 

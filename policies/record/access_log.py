@@ -26,6 +26,8 @@ from policies.record.repeats import What, repeats
 from policies.record.repeats import write as write_repeats
 
 REPEATED = timedelta(hours=1)
+BY_NUMBER = "number"
+"""How a page of the console was asked for of which only the number is known, as there is nothing."""
 LOCK = 0x6C6F_6773
 
 

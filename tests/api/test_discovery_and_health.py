@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tests.api.world import EVALUATION, EVALUATIONS, Shop
 from tests.factories import rewritten
 
 CONFIGURATION = "/.well-known/authzen-configuration"
+SECURITY_TXT = "/.well-known/security.txt"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -182,6 +183,23 @@ def test_probes_are_read_only(db: None, client: Client) -> None:
     assert client.post("/health/live").status_code == 405
     assert client.post("/health/ready").status_code == 405
     assert timedelta(minutes=10) > health.LATE
+
+
+@pytest.mark.parametrize("contact", ["mailto:security@example.org", "https://example.org/report"])
+def test_everyone_reads_where_vulnerabilities_are_reported(contact: str, settings: Any) -> None:
+    """RFC 9116: Contact and Expires stand there once, and it is good for less than a year."""
+    settings.LAKEWARDEN_SECURITY_CONTACT, settings.LAKEWARDEN_URL = contact, "https://lake.example.org"
+    answer = Client().get(SECURITY_TXT)
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    fields = dict(line.split(": ", 1) for line in answer.content.decode().splitlines())
+    assert fields["Contact"] == contact
+    assert fields["Canonical"] == f"https://lake.example.org{SECURITY_TXT}"
+    ends = datetime.fromisoformat(fields["Expires"]) - timezone.now()
+    assert timedelta(days=30) < ends < timedelta(days=365)
+
+
+def test_without_a_contact_there_is_no_security_txt() -> None:
+    assert Client().get(SECURITY_TXT).status_code == 404
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])

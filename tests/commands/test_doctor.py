@@ -71,6 +71,13 @@ def test_a_server_that_can_lose_what_was_acknowledged_is_wrong(db: None, shell: 
     assert "synchronous_commit" not in finding["text"]  # which the site sets itself
 
 
+def test_a_public_site_is_told_that_its_user_owns_its_tables(db: None, settings: Any) -> None:
+    settings.PUBLIC = True
+    [rights] = examination._rights()
+    assert rights.state == examination.WARNING and "can alter them" in rights.text
+    assert "DATABASE_OWNER_URL" in rights.advice
+
+
 def test_each_trouble_is_told_with_what_to_do(
     db: None, shell: Shell, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

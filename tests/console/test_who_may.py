@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 
 from accounts import people
@@ -386,7 +388,29 @@ def test_what_is_hidden_reads_like_what_is_absent(
     absent = client.get(f"/objects/987654321{tab}")
     assert hidden.status_code == absent.status_code == 404
     assert _words(hidden.content) == _words(absent.content)
-    assert AccessRecord.objects.filter(kind="refused").count() == 1
+    assert AccessRecord.objects.filter(kind="refused").count() == 2
+
+
+def test_what_is_hidden_takes_as_much_as_what_is_absent(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    """The time to the same answer is not to tell which numbers are objects; who asked is recorded of both."""
+    client, hidden = signed_in("ana"), the("table", "shop.sales.orders").id
+    client.get("/objects/987654320")
+    statements = [
+        _statements(client, f"/objects/{number}") for number in (hidden, 987654321, hidden, 987654321)
+    ]
+    assert statements[0] == statements[1]  # at first
+    assert statements[2] == statements[3]  # and again
+    shown = client.get("/history/looks").content.decode()
+    assert "987654321" not in shown and "orders" not in shown
+
+
+def _statements(client: Client, address: str) -> list[str]:
+    """The word that each statement of a request begins with."""
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(address).status_code == 404
+    return sorted(query["sql"].split()[0] for query in queries.captured_queries)
 
 
 def _words(body: bytes) -> str:

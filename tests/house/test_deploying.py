@@ -168,6 +168,11 @@ def test_the_operators_command_hands_on_the_settings_of_the_units(tmp_path: Path
     done = subprocess.run(
         [command, "doctor", "--quiet"], env=environment, capture_output=True, text=True, check=True
     )
+    (tmp_path / "owner").write_text("KEY=of the owner\n")
+    again = subprocess.run([command], env=environment, capture_output=True, text=True, check=True)
+    assert again.stdout.splitlines()[0] == "of the owner"
+    environment["LAKEWARDEN_ENVIRONMENT"] = str(tmp_path / "nowhere" / "settings")
+    assert subprocess.run([command], env=environment, capture_output=True, check=False).returncode
     words = ["a=b==", "two 'words' $HOME", str(tmp_path), f"{tmp_path}/manage.py", "doctor", "--quiet"]
     assert done.stdout.splitlines() == words
 

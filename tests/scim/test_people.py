@@ -320,15 +320,15 @@ def test_who_left_and_was_enabled_here_returns_by_a_word_about_that_alone(
     assert Membership.objects.open().filter(member=person("ana")).exists()
 
 
-@pytest.mark.parametrize("said", [{}, {"active": None}], ids=["left out", "null"])
+@pytest.mark.parametrize("words", [{}, {"active": None}], ids=["left out", "null"])
 @pytest.mark.parametrize("how", ["PATCH", "PUT"])
 def test_who_left_returns_by_no_word_that_leaves_open_whether_they_did(
-    directory: Directory, how: str, said: dict[str, None]
+    directory: Directory, how: str, words: dict[str, None]
 ) -> None:
     made = directory.person("ana")
     directory.group("analysts", made)
     directory.patch(made, {"op": "replace", "path": "active", "value": False})
-    assert sent(directory, made, how, displayName="Ana Lima", **(said if how == "PUT" else {})) in (200, 204)
+    assert sent(directory, made, how, displayName="Ana Lima", **(words if how == "PUT" else {})) in (200, 204)
     assert not User.objects.get(username="ana").is_active
     assert not DirectoryEntry.objects.get(principal=person("ana")).is_active
     assert not Membership.objects.open().filter(member=person("ana")).exists()

@@ -90,6 +90,19 @@ WRONG = {
         {"LAKEWARDEN_OIDC_KC_ISSUER": "https://h"},
         "LAKEWARDEN_OIDC_KC_CLIENT_ID must be set",
     ),
+    "an owner of nothing": (
+        {"DATABASE_OWNER_URL": "postgresql://o@h/x"},
+        "DATABASE_OWNER_URL needs DATABASE_URL",
+    ),
+    "an owner of another database": (
+        {"DATABASE_URL": "postgresql://s@h/x", "DATABASE_OWNER_URL": "postgresql://o@h/y"},
+        "DATABASE_OWNER_URL leads to another database",
+    ),
+    "an owner who is the site": (
+        {"DATABASE_URL": "postgresql://s@h/x", "DATABASE_OWNER_URL": "postgresql://s@h/x"},
+        "must name two users",
+    ),
+    "a contact": ({"LAKEWARDEN_SECURITY_CONTACT": "ask sam"}, "LAKEWARDEN_SECURITY_CONTACT='ask sam' is not"),
     "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
 }
 
@@ -152,6 +165,7 @@ def test_a_page_for_developers_shows_no_secret(tmp_path: Path) -> None:
         "SECRET_KEY": "geheim-q7Zr-fk2Lp_w9Vx3Bn8Td5Hs1Mg6Yc4Ja0",
         "DATABASE_URL": "postgresql://u:geheim@127.0.0.1/x",
         "DATABASE_REPLICA_URL": "postgresql://u:geheim@127.0.0.2/x",
+        "DATABASE_OWNER_URL": "postgresql://o:geheim@127.0.0.1/x",
         "REDIS_URL": "redis://:geheim@127.0.0.1:6379/0",
         "EMAIL_URL": "smtp://u:geheim@127.0.0.1:25",
         "LAKEWARDEN_SECRET_KEYS": key,

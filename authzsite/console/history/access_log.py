@@ -35,7 +35,7 @@ from authzsite.downloads import csv_file
 from lakewarden.law import dialects
 from policies.decisions import duties
 from policies.models import AccessRecord
-from policies.record import history, inquiries
+from policies.record import access_log, history, inquiries
 from policies.record.history import Names, Sight
 from policies.record.planner_settings import planned_anew
 from policies.services.grants import revision_now
@@ -214,6 +214,12 @@ def as_csv(request: Request) -> HttpResponseBase:
     return csv_file.answer("refusals-and-looks", head, _lines(rows, seen) if actor or not problem else ())
 
 
+def _way(via: str) -> str:
+    ways = {"console": gettext("in the console"), "api": gettext("by a program")}
+    ways[access_log.BY_NUMBER] = ways["console"]
+    return ways.get(via, gettext("through %(via)s") % {"via": via})
+
+
 def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
     rest = rows.iterator(CHUNK)
     while chunk := list(islice(rest, CHUNK)):
@@ -291,9 +297,7 @@ def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLo
         else gettext("%(who)s viewed %(what)s") % values,
         object=record.object_name,
         url=terms.page_of(key, record.object_type) if key in open_ else "",
-        via={"console": gettext("in the console"), "api": gettext("by a program")}.get(
-            record.via, gettext("through %(via)s") % {"via": record.via}
-        ),
+        via=_way(record.via),
         when=words.moment(record.at),
         times=gettext("%(count)s times") % {"count": words.number(record.repeat.count)}
         if record.repeat.count > 1

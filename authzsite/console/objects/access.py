@@ -13,6 +13,7 @@ from accounts.models import Principal
 from authzsite.console.kit.http import Request, asker_of
 from catalog.nodes import Node
 from catalog.past import last_node
+from catalog.queries import first_root
 from catalog.queries import node as find_node
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
@@ -98,6 +99,7 @@ def _place(request: Request, id: int) -> ObjectAccess:
     node = find_node(id)
     place_node = node or last_node(id)
     if place_node is None:
+        _refuse_absent(asker, id, now)
         raise Http404
     slice_ = slices.current(asker, place_node, now=now)
     seen = node is not None and ask.may_see(slice_, node, now=now)
@@ -106,3 +108,14 @@ def _place(request: Request, id: int) -> ObjectAccess:
 
 def _refuse(place: ObjectAccess) -> None:
     access_log.refused(place.asker, ask.operation_for(place.node, "read"), place.node, via=VIA)
+
+
+def _refuse_absent(asker: Principal, id: int, now: datetime) -> None:
+    """What a hidden object takes, to see and to record, is done for one that is absent too.
+
+    Else the time to the same answer would tell which numbers are objects.
+    """
+    if (some_root := first_root()) is None:
+        return
+    ObjectAccess(asker, some_root, slices.current(asker, some_root, now=now), now)._has("view_history")
+    access_log.refused(asker, "look", None, name=f"object {id}", via=access_log.BY_NUMBER)

@@ -87,10 +87,8 @@ def get_review_or_404(request: Request, id: int) -> ReviewAccess:
     """The review of that number; Http404 for viewers it does not concern.  The view is recorded."""
     asker = asker_of(request)
     review = Review.objects.filter(pk=id).select_related("realm", "starter", "fallback").first()
-    if review is None:
-        raise Http404
-    standing = worklist.standing(review, asker)
-    if not standing:
+    standing = worklist.standing(review, asker) if review else None
+    if review is None or not standing:
         access_log.refused(asker, "review", None, name=f"review {id}", via=VIA)
         raise Http404
     visit = ReviewAccess(review, asker, standing)

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DEFAULT_DB_ALIAS, OperationalError
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
 from authzsite.bounded_database.base import LOCKED
+from authzsite.management import database_owner
 from policies.record import sealings
 
 ATTEMPTS, PAUSE = 60, 2.0
@@ -21,20 +22,23 @@ BROKEN = (
 
 
 class Command(migrate.Command):
-    """Django's own; where others hold a table it lets all pass who wait behind it, and tries again.
+    """Django's own, as who owns the tables; where others hold one it lets all pass who wait behind it.
 
     Rows are sealed by a record that is intact, and once: it says afterwards which tables have seals.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        is_ours = options["database"] == DEFAULT_DB_ALIAS and not (
-            options["plan"] or options["check_unapplied"]
-        )
-        if is_ours and (problem := sealings.problem_ahead()):
-            raise CommandError(BROKEN.format(problem=problem))
-        self._migrate(*args, **options)
-        if is_ours:
+        if options["database"] != DEFAULT_DB_ALIAS or options["plan"] or options["check_unapplied"]:
+            self._migrate(*args, **options)
+            return
+        site = connection.settings_dict["USER"]
+        with database_owner.entered_as_owner():
+            if problem := sealings.problem_ahead():
+                raise CommandError(BROKEN.format(problem=problem))
+            self._migrate(*args, **options)
             sealings.put_on_record()
+            if connection.settings_dict["USER"] != site:
+                database_owner.let_site_in(site)
 
     def _migrate(self, *args: Any, **options: Any) -> None:
         for _ in range(ATTEMPTS):

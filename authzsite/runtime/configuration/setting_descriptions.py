@@ -38,6 +38,15 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             NONE,
         ),
         Description(
+            "DATABASE_OWNER_URL",
+            "the same database as another user, who owns its tables: `manage.py migrate` and "
+            "`manage.py facts --set-right` enter as that user, and `migrate` gives the user of "
+            "`DATABASE_URL` what the site needs "
+            "([An owner of the tables](deploying.md#an-owner-of-the-tables))",
+            "Set it for commands alone: the site's processes must not have it.",
+            NONE,
+        ),
+        Description(
             "REDIS_URL",
             "signals for the workers, and counters for limits; no fact is stored there alone",
             "Anyone who can write there can reset the counters of sign-ins and calls.",
@@ -80,6 +89,12 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "ALLOWED_HOSTS",
             "the host names of the site, comma-separated (Django's `ALLOWED_HOSTS`)",
             "`*` accepts any host name; on a public host the site does not start with it.",
+        ),
+        Description(
+            "LAKEWARDEN_SECURITY_CONTACT",
+            "where people report vulnerabilities of this site: `mailto:…`, `https://…` or `tel:+…`, shown to "
+            "everyone at `/.well-known/security.txt` (RFC 9116)",
+            default=NONE,
         ),
         Description(
             "LAKEWARDEN_URL",

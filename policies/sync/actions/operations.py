@@ -29,7 +29,7 @@ from policies.models import Backend, BackendFinding, OutboxEntry, SyncItem, Sync
 from policies.record import newest_editions, outbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import realm_of
+from policies.services import connected_objects, realm_of
 from policies.sync.differences import items
 from policies.sync.worker import RESUMED
 
@@ -129,6 +129,12 @@ def likeness(row: Backend) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()
 
 
+def not_installed(row: Backend) -> str:
+    return gettext(
+        "No backend of kind %(kind)s is installed, so nobody can tell what the connection would govern."
+    ) % {"kind": row.kind}
+
+
 def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
     """Let a connection do what it is set to, which only reported until somebody who runs the site agreed.
 
@@ -145,6 +151,8 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
             raise Conflict(gettext("Someone has agreed already."))
         if likeness(row) != digest:
             raise Conflict(gettext("The connection has changed since. Check it again."))
+        if connected_objects.bound_types(row) is None:
+            raise Conflict(not_installed(row))
         Backend.objects.filter(pk=row.pk).update(awaits="")
         newest_editions.answer_for([Backend.objects.get(pk=row.pk)])
         waiting_again(row)

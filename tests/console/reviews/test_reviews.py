@@ -468,6 +468,8 @@ def test_a_hidden_review_reads_like_an_absent_one(sales: Node, signed_in: Enter)
     for tail in ("", "/result", "/progress", "/how", "/pass", "/print", "/rows.csv", "/rows/1"):
         assert mia.get(f"/reviews/{review.pk}{tail}").status_code == 404
         assert mia.get(f"/reviews/987654{tail}").status_code == 404
+    shown = text(mia, "/history/looks")
+    assert (f"review {review.pk}" in shown) == ("review 987654" in shown)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,29 @@ def test_a_service_admin_agrees_though_in_no_realm(waiting: Backend, signed_in: 
     assert sam.get(page).status_code == 404
 
 
+def test_nobody_agrees_to_a_connection_of_a_kind_that_is_not_installed(
+    waiting: Backend, signed_in: Enter
+) -> None:
+    """What it would govern nobody can tell; the pages say so."""
+    rewritten(Backend.objects.filter(pk=waiting.pk), kind="gone_kind")
+    sam, page = signed_in("sam"), f"/sync/{waiting.pk}/agree"
+    shown = sam.get(page)
+    assert "No backend of kind gone_kind is installed" in shown.content.decode()
+    answer = posted(sam, page, reason="mine", digest=hidden(shown.content, "digest"))
+    assert answer.status_code == 422
+    waiting.refresh_from_db()
+    assert waiting.awaits == "new"
+
+
+@pytest.mark.parametrize("page", ("", "/progress", "/discover", "/vanished", "/runs", "/pause", "/run"))
+def test_no_page_fails_for_a_kind_that_is_not_installed(
+    page: str, waiting: Backend, signed_in: Enter
+) -> None:
+    rewritten(Backend.objects.filter(pk=waiting.pk), kind="gone_kind")
+    assert signed_in("marek").get(f"/sync/{waiting.pk}{page}").status_code < 500
+    assert signed_in("marek").post(f"/sync/{waiting.pk}{page}", {"reason": "x"}).status_code < 500
+
+
 def test_a_source_of_somebody_else_is_not_told_to_who_connects(
     waiting: Backend,
     source: Source,

@@ -17,6 +17,7 @@ from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.sync.backend import AWAITS, there
 from catalog.nodes import Node, node
 from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
 from policies.authority import Actor
 from policies.models import Backend
 from policies.sync.actions import operations
@@ -94,13 +95,19 @@ class AgreeView(AdminChangeView):
             if self.object.policy == Backend.Policy.REPAIR
             else _("only reports, until its owner sets it to repair")
         )
-        registered = by_hand.registered(self.place, kinds.get(self.object.kind), now_connected=True)
+        text = _("%(awaits)s Once you agree it %(does)s.") % {
+            "awaits": AWAITS[Backend.Awaits(self.object.awaits)],
+            "does": does,
+        }
+        try:
+            registered = by_hand.registered(self.place, kinds.get(self.object.kind), now_connected=True)
+        except Misconfigured:
+            registered, text = [], operations.not_installed(self.object)
         return {
             "registered": registered[: by_hand.MOST_SHOWN],
             "registered_more": len(registered[by_hand.MOST_SHOWN :]),
             "digest": operations.likeness(self.object),
-            "text": _("%(awaits)s Once you agree it %(does)s.")
-            % {"awaits": AWAITS[Backend.Awaits(self.object.awaits)], "does": does},
+            "text": text,
             "look": "primary",
             "keep": _("Leave it as it is"),
         }
