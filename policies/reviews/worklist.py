@@ -163,12 +163,13 @@ def _behind(order: Sequence[str], after: Sequence[Any]) -> Q:
 
 
 def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
-    """How many rows there are of each kind of ONLY, and of each choice, states apart.  Two queries."""
+    """How many rows there are of each kind of ONLY, of each choice, open rank and state.  Two queries."""
     rows = rows_of(review, reviewer)
     aggregates = {name: Count("pk", filter=condition) for name, condition in ONLY.items() if name != "all"}
     aggregates |= {
         f"choice_{choice}": Count("pk", filter=Q(choice=choice)) for choice in ReviewRow.Choice.values
     }
+    aggregates |= {f"rank_{rank}": Count("pk", filter=OPEN & Q(rank=rank)) for rank in ReviewRow.Rank.values}
     aggregates |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in review_states.ROW.words}
     removed = Count("pk", filter=Q(choice=ReviewRow.Choice.REMOVE, default=True))
     return dict(rows.aggregate(all=Count("pk"), silent_removed=removed, **aggregates))

@@ -37,10 +37,9 @@ def legal(name: str) -> str:
     if not LEGAL.fullmatch(name):
         raise Invalid(
             gettext(
-                "The name '%(name)s' is illegal: letters, digits and _ at first, then /, = and - "
-                "too, 64 in all"
+                "A name begins with a letter, a digit or _, and goes on with those, /, = or -. "
+                "It has at most 64 characters."
             )
-            % {"name": name}
         )
     return name
 

@@ -444,6 +444,7 @@ NO_ROOM = {
     "integrity_progress": "a part of a page: how far it is",
     "pipeline_progress": "a part of a page: how far it is",
     "sync_progress": "a part of a page: how far it is",
+    "sync_standing": "a part of a page: how it stands",
     "found": "a part of a page: what the palette found",
     "history_terms": "a part of a page: words to search by",
     "names": "a part of a page: names while one types",

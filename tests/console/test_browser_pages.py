@@ -50,7 +50,7 @@ def test_a_role_is_given_on_a_small_screen(scripts: bool, visit: Callable[..., A
     page.get_by_role("link", name="Assign the role").click()
     page.get_by_label("Who", exact=True).fill("ana")
     page.get_by_label("Who", exact=True).press("Enter")
-    page.get_by_text("read every table in sales").wait_for()
+    page.get_by_text("read all tables in sales").wait_for()
     assert not can_read("ana")
     page.get_by_role("button", name="Assign sales_read until").click()
     page.get_by_role("status").get_by_text("Ana Analyst: role sales_read until").wait_for()

@@ -1,4 +1,7 @@
-"""Every page in German, whose words are longer: nothing is wider than the window."""
+"""Every page in German, whose words are longer: nothing is wider than the window, no word breaks in two.
+
+The same from right to left, as a third language may be written.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,41 @@ TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
         item => item.getBoundingClientRect().right > innerWidth && !item.closest("[hidden]")
     ).slice(-3).map(item => `${item.tagName}.${item.className}: ${item.textContent.trim().slice(0, 60)}`)"""
 """The innermost elements that reach beyond the window, when the page scrolls sideways."""
+
+SIDEWAYS = """() => {
+    document.documentElement.dir = "rtl";
+    const sideways = document.documentElement.scrollWidth > innerWidth ? ["right to left, it scrolls"] : [];
+    document.documentElement.dir = "ltr";
+    return sideways;
+}"""
+BROKEN = """() => {
+    const words = new Set(), shown = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const lines = range => new Set([...range.getClientRects()].map(line => Math.round(line.top))).size;
+    while (shown.nextNode()) {
+        const text = shown.currentNode, parent = text.parentElement;
+        if (parent.closest("pre, code, .mono, [hidden], .sr") || !parent.checkVisibility()) continue;
+        for (const word of text.data.matchAll(/[\\p{L}\\p{N}_\\u00ad]{3,24}/gu)) {
+            if (word[0].includes("\\u00ad") || parent.clientWidth === 1) continue;
+            const range = document.createRange();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            if (lines(range) > 1) words.add(word[0]);
+        }
+    }
+    const pen = document.createElement("canvas").getContext("2d");
+    for (const cell of document.querySelectorAll("td[data-label]")) {
+        const look = getComputedStyle(cell, "::before");
+        if (getComputedStyle(cell).display !== "grid" || look.content === "none") continue;
+        pen.font = look.font;
+        const room = parseFloat(getComputedStyle(cell).gridTemplateColumns) + 1;
+        const labels = cell.dataset.label.split(/[ \\u00ad-]/);
+        for (const word of labels) if (pen.measureText(word).width > room) words.add(word);
+    }
+    return [...words];
+}"""
+"""The words that go on in the next line without a hyphen: of texts, and of labels of rows on a phone."""
+
+LOOKED_FOR = (TOO_WIDE, BROKEN, SIDEWAYS)
 
 
 EVERY_FOURTH = ROOMS[::4]
@@ -67,7 +105,7 @@ def too_wide(
         page.goto(address.format(**numbers))
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
-            if wide := page.evaluate(TOO_WIDE):
+            if wide := [fault for look in LOOKED_FOR for fault in page.evaluate(look)]:
                 yield name, width, wide
 
 

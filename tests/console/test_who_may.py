@@ -102,6 +102,7 @@ PAGES = (
     # no backend mirrors this catalog; test_sync_board.py walks these rooms over one
     Page("sync_backend", "/sync/0", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_progress", "/sync/0/progress", DOOR, 404, 404, 404, 404, 404, 404, 404),
+    Page("sync_standing", "/sync/0/standing", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_operate", "/sync/0/pause", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_operate", "/sync/0/pause", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("sync_agree", "/sync/0/agree", DOOR, 404, 404, 404, 404, 404, 404, 404),

@@ -104,7 +104,7 @@ WALKS = (
         "sam",
         "/people?kind=group",
         "link analysts > link People and roles > link Add someone > textbox Who: ana ⏎ > "
-        "see read every table in sales > button Add 1 person to analysts > "
+        "see read all tables in sales > button Add 1 person to analysts > "
         "see Ana Analyst: in analysts",
         lambda: Membership.objects.open().filter(group__name="analysts", member=a_person("ana")).exists(),
     ),
@@ -160,7 +160,7 @@ WALKS = (
         "/realms/{demo}/connect",
         "link PostgreSQL > textbox Catalog: lake > textbox Server: 127.0.0.1 > "
         "textbox Port: 9 > textbox Database: lake > textbox Account: console > button Test > "
-        "see It does not answer.",
+        "see The connection failed.",
         lambda: find(ObjectRef("catalog", "demo", ("lake",))) is None,
     ),
     Walk(

@@ -86,9 +86,10 @@ def test_german_has_the_words_of_the_glossary() -> None:
     wrong = []
     for text, translation in translated(ROOT / "authzsite/locale/de/LC_MESSAGES/django.po"):
         plain = FILLED_IN.sub(" ", MARKS.sub(" ", text)).lower()
+        german = translation.lower().replace("\u00ad", "")
         for word, ways in SAID.items():
-            if re.search(rf"\b{word}\b", plain) and not any(way in translation.lower() for way in ways):
+            if re.search(rf"\b{word}\b", plain) and not any(way in german for way in ways):
                 wrong.append((word, text, translation))
-        if re.search(r"\b(du|dein|deine|dir|dich)\b", translation.lower()):
+        if re.search(r"\b(du|dein|deine|dir|dich)\b", german):
             wrong.append(("Sie", text, translation))
     assert not wrong

@@ -220,8 +220,8 @@ class Shown:
                 gettext("use of %(type)s %(name)s") % {"type": terms.type_of(self.node.type), "name": name}
             )
         sentences += [
-            gettext("%(act)s on every %(type)s in %(name)s")
-            % {"act": ACTS.get(act, act), "type": terms.type_of(type_), "name": name}
+            gettext("%(act)s on all %(types)s in %(name)s")
+            % {"act": ACTS.get(act, act), "types": terms.several(type_), "name": name}
             for type_, act in map(_parted, sorted(granted))
             if type_
         ]
@@ -240,9 +240,9 @@ class Shown:
 
     def _inside(self, action: str) -> str:
         type_, _, act = action.partition(":")
-        return gettext("%(act)s every %(type)s in %(name)s") % {
+        return gettext("%(act)s all %(types)s in %(name)s") % {
             "act": ACTS.get(act, act),
-            "type": terms.type_of(type_),
+            "types": terms.several(type_),
             "name": self.name,
         }
 

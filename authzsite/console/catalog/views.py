@@ -62,7 +62,7 @@ class CatalogRow:
 
 _COLUMNS: tuple[Column[CatalogRow], ...] = (
     Column(gettext_lazy("Name"), lambda row: row.what, sort=("folded",)),
-    Column(gettext_lazy("Owner"), lambda row: row.owned_by, term="owner", code="owner"),
+    Column(gettext_lazy("Owner"), lambda row: row.owned_by, width="w-owner", term="owner", code="owner"),
     Column(gettext_lazy("You"), lambda row: Text(row.you, muted=row.you == _("Nothing")), code="you"),
     Column(
         gettext_lazy("Comment"), lambda row: row.comment and Text(row.comment, muted=True), code="comment"

@@ -66,7 +66,6 @@ def as_of(run: PipelineRun) -> str:
 
 def tiles(found: Overview) -> list[Tile]:
     people = found.people
-    reading = sum(actions.get("read", 0) for actions in found.pairs.values())
     return [
         Tile(gettext("Objects"), words.number(sum(found.objects.values())), _most_types(found.objects)),
         Tile(gettext("Members"), words.number(people["members"]), gettext("people and service accounts")),
@@ -75,7 +74,11 @@ def tiles(found: Overview) -> list[Tile]:
             words.number(people["reading"]),
             gettext("people and service accounts"),
         ),
-        Tile(gettext("Pairs that can read"), words.number(reading), gettext("a person and an object each")),
+        Tile(
+            gettext("Pairs that can read"),
+            words.number(found.reading),
+            gettext("a person and an object each"),
+        ),
     ]
 
 

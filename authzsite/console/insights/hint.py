@@ -153,7 +153,8 @@ class MendHintView(HintChangeView):
         }
 
     def lead(self) -> str:
-        return f"{about_words(self.object)}. {ground(self.object)} {found_words(self.object)}."
+        seen = found_words(self.object)
+        return f"{about_words(self.object)}. {ground(self.object)} {seen.removesuffix('.')}."
 
     def button(self, form: ConfirmForm) -> str:
         return _("Revoke")

@@ -33,7 +33,7 @@ from authzsite.console.objects.access_table import SHOWN, AccessTableFilter, end
 from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.sync import applied
 from authzsite.console.sync import views as sync_views
-from authzsite.console.sync.backend_state import BackendState, behind, whose
+from authzsite.console.sync.backend_state import MOST_ASKED, BackendState, behind, whose
 from authzsite.downloads import csv_file
 from policies.record import access_log
 from policies.sync.status import status_on
@@ -286,10 +286,6 @@ def state(request: Request, id: int) -> HttpResponse:
     if backend_state is None or backend_state.settled:
         answer["HX-Trigger"] = "settled"  # the lines of the page are read again, with what has come of each
     return answer
-
-
-MOST_ASKED = 150
-"""So often a page asks on, every two seconds: what takes longer is seen when it is opened again."""
 
 
 def _next_url(request: Request, times_asked: int) -> str:

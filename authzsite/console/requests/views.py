@@ -258,7 +258,7 @@ def to_decide(asker: Principal) -> Waits:
     many = board.waiting + len(asked_back)
     url = reverse("console:requests")
     step = Action(_("Decide requests"), url, "primary") if rows else None
-    lead = "" if not rows else _("The oldest came %(when)s.") % {"when": words.on(rows[0].asked_at)}
+    lead = "" if not rows else _("The oldest request came %(when)s.") % {"when": words.on(rows[0].asked_at)}
     return Waits(tuple(items), many, step, lead)
 
 

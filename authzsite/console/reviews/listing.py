@@ -45,10 +45,10 @@ VIEWS = (
     ("object", gettext_lazy("Object")),
 )
 HEADS = {
-    Rank.CHANGED: (gettext_lazy("Changed since the last review"), gettext_lazy("these first"), "changed"),
-    Rank.FAR: (gettext_lazy("High risk"), gettext_lazy("decided one at a time"), "far"),
-    Rank.UNUSED: (gettext_lazy("Unused"), gettext_lazy("never used, as far as usage is reported"), "unused"),
-    Rank.OTHER: (gettext_lazy("Everything else"), "", ""),
+    Rank.CHANGED: (gettext_lazy("Changed since the last review"), gettext_lazy("these first")),
+    Rank.FAR: (gettext_lazy("High risk"), gettext_lazy("decided one at a time")),
+    Rank.UNUSED: (gettext_lazy("Unused"), gettext_lazy("never used, as far as usage is reported")),
+    Rank.OTHER: (gettext_lazy("Everything else"), ""),
 }
 KEYS = {Choice.KEEP: "1", Choice.REMOVE: "2", Choice.END: "3", Choice.UNSURE: "4"}
 USUAL_END = timedelta(days=30)
@@ -202,10 +202,10 @@ class ReviewerPage:
         ]
 
     def _by_rank(self, row: ReviewRow) -> tuple[str, str]:
-        heading, note, count = HEADS[Rank(row.rank)]
+        heading, note = HEADS[Rank(row.rank)]
         left = (
-            _("%(counts)s left") % {"counts": words.number(self.counts[count])}
-            if count and self.only == "open"
+            _("%(counts)s left") % {"counts": words.number(self.counts[f"rank_{row.rank}"])}
+            if self.only == "open"
             else ""
         )
         return str(heading), ", ".join(filter(None, (left, str(note))))

@@ -27,6 +27,7 @@ from authzsite.console.kit.replay import Proposal
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.nodes import Node
 from policies.authority import Actor
+from policies.errors import Invalid
 from policies.events import GRANT_ADDED, ROLE_ASSIGNED, ROLE_CREATED
 from policies.previews import grants as previews
 from policies.requests.rules import Rules, rules_of_grants
@@ -117,6 +118,15 @@ class NewRoleForm(GivingForm):
         """Whether the rights that were sent were those shown of this very object."""
         return self.node is not None and self.data.get("rights_of") == str(self.node.id)
 
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if self.root.type == "metalake":
+            try:
+                legal(name)
+            except Invalid as problem:
+                raise ValidationError(str(problem)) from None
+        return name
+
     def clean_on(self) -> str:
         if self.asked_on and self.node is None:
             raise ValidationError(
@@ -196,8 +206,6 @@ class NewRoleView(ObjectChangeView):
         with authorized(ROLE_CREATED, node, operation, by=actor, reason=typed["reason"]) as authority:
             # in a CDAP nobody owns a role: its administrators give it away and delete it
             owner = self.asker if node.type == "metalake" else None
-            if node.type == "metalake":
-                legal(typed["name"])
             description = typed.get("description", "")
             made = roles.create(
                 node,

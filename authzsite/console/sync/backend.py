@@ -20,11 +20,11 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Fact, Facts, Note, Reason
-from authzsite.console.kit.http import Request
+from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
-from authzsite.console.sync.backend_state import BackendState, left_in, stuck_in, waiting_for
+from authzsite.console.sync.backend_state import MOST_ASKED, BackendState, left_in, stuck_in, waiting_for
 from authzsite.console.sync.drift.differences import board, roles_of, spoken_of, spoken_of_order
 from authzsite.console.sync.drift.stuck_reasons import cause, what_next
 from authzsite.console.sync.runs import RunProgress, Step, going, run_lines, steps_of
@@ -35,6 +35,7 @@ from policies.sync.actions import foreign_orders, operations
 from policies.sync.differences import items
 
 RUNS = 20
+IN_SYNC, BEHIND = Backend.State.IN_SYNC, Backend.State.BEHIND
 COUNTED = (
     (gettext_lazy("In sync"), ("in_sync",)),
     (gettext_lazy("Differs"), ("missing", "extra")),
@@ -124,10 +125,7 @@ def backend_detail(request: Request, id: int) -> HttpResponse:
         "controls": [] if reason else list(_controls(backend_access)),
         "actions": list(_doors(backend_access, reason)),
         "reason": reason,
-        "note": _note(backend_access),
-        "facts": Facts(tuple(_facts(backend_access))),
-        "going": _going(backend_access),
-        "progress_url": reverse("console:sync_progress", args=[backend_access.row.pk]),
+        **_standing(backend_access, 1),
         **(
             _inside(backend_access, request.GET)
             if backend_access.may_look
@@ -152,6 +150,35 @@ def progress(request: Request, id: int) -> HttpResponse:
     backend_access = there(request, id)
     context = {"going": _going(backend_access), "progress_url": request.get_full_path()}
     return render(request, "console/sync/progress.html", context)
+
+
+@reads
+@login_required
+def standing(request: Request, id: int) -> HttpResponse:
+    """How it stands, asked again until it has settled; then its page reads its lists again."""
+    backend_access = there(request, id)
+    times_asked = number_in(request.GET.get("n", "")) or 0
+    answer = render(request, "console/sync/standing.html", _standing(backend_access, times_asked + 1))
+    if not _moves(backend_access):
+        answer["HX-Trigger"] = "settled"
+    return answer
+
+
+def _standing(backend_access: BackendAccess, times_asked: int) -> dict[str, Any]:
+    url = reverse("console:sync_standing", args=[backend_access.row.pk])
+    follows = times_asked <= MOST_ASKED and _moves(backend_access)
+    return {
+        "note": _note(backend_access),
+        "facts": Facts(tuple(_facts(backend_access))),
+        "going": _going(backend_access),
+        "progress_url": reverse("console:sync_progress", args=[backend_access.row.pk]),
+        "follow_url": f"{url}?n={times_asked}" if follows else "",
+    }
+
+
+def _moves(backend_access: BackendAccess) -> bool:
+    """Whether decisions are on their way there; none is while it is paused, held or cannot be reached."""
+    return backend_access.row.state in (IN_SYNC, BEHIND) and not backend_access.behind.settled
 
 
 def _going(backend_access: BackendAccess) -> RunProgress | None:

@@ -33,6 +33,8 @@ RIGHTS = {
 """The backend's rights in our words, the plainest first."""
 RESTORED, STUCK, MOVING, LEFT = "restored", "stuck", "moving", "left"
 """What a backend is at, besides the states of its row."""
+MOST_ASKED = 150
+"""So often a page asks on, every two seconds: what takes longer is seen when it is opened again."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ from authzsite.console.kit.http import Request, nonce_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.sync.backend import BackendAccess, there
-from authzsite.console.sync.drift.differences import roles_of, spoken_of, spoken_of_order
+from authzsite.console.sync.drift.differences import (
+    concerned,
+    roles_of,
+    spoken_of,
+    spoken_of_order,
+)
 from authzsite.console.sync.drift.foreign_grants import ForeignGrantForm
 from authzsite.console.sync.drift.stuck_reasons import cause, what_next
 from authzsite.console.sync.operations import refused
@@ -97,7 +102,7 @@ def _show(
     text = spoken_of_order(order) if order else spoken_of(row, places)
     context: dict[str, Any] = {
         "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
-        "heading": f"{text[:1].upper()}{text[1:]}",
+        "heading": text,
         "kind": _("Stuck in %(name)s") % {"name": backend_access.name}
         if not row.is_left
         else _("Left as it is in %(name)s") % {"name": backend_access.name},
@@ -237,7 +242,7 @@ class LeaveView(ChangeView):
 
     @property
     def what(self) -> str:
-        return spoken_of(self.finding, nodes(set(roles_of([self.finding]))))
+        return concerned([self.finding], nodes(set(roles_of([self.finding]))))
 
     def plan(self, form: ForeignGrantForm) -> Plan:
         system = {"system": self.object.row.get_kind_display()}
@@ -245,7 +250,7 @@ class LeaveView(ChangeView):
             text = _("stays in %(system)s, though it was revoked here") % system
             note = _("Its holders there can use it until the date. Then revoking it is tried again.")
         else:
-            text = _("stays in %(system)s as it is") % system
+            text = _("stays missing in %(system)s") % system
             note = _("What was decided stands here. After the date it is tried again.")
         return Plan(diff=Diff((DiffLine("same", self.what, text, note),)))
 

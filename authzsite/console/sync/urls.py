@@ -15,6 +15,7 @@ urlpatterns = [
     path("sync", sync_views.backend_list, name="sync"),
     path("sync/<number:id>", backend.backend_detail, name="sync_backend"),
     path("sync/<number:id>/progress", backend.progress, name="sync_progress"),
+    path("sync/<number:id>/standing", backend.standing, name="sync_standing"),
     path("sync/<number:id>/discover", discoveries.discovery_detail, name="discover"),
     path("sync/<number:id>/discover/progress", discoveries.progress, name="discover_progress"),
     path("sync/<number:id>/discover/owner", discoveries.TakeOverView.as_view(), name="discover_owner"),

@@ -24,6 +24,7 @@ register.filter("number", words.number)
 register.filter("moment", words.moment)
 register.filter("day", words.day)
 register.filter("type_of", terms.type_of)
+register.filter("within", terms.lower)
 register.filter("in_language", gettext)
 
 

@@ -11,6 +11,8 @@ from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
+from lakewarden.law import dialects
+from lakewarden.spark.pipelines.reach_counts import data_types
 from policies.analytics.pipelines import control
 from policies.authority import Actor
 from policies.decisions import duties
@@ -51,13 +53,15 @@ class Point:
 class Overview:
     """The latest figures of a realm.
 
-    `objects` are counted by type, `pairs` of a person and an object by type and action; `reach` has, for each
-    class of people, from how many readable objects on it begins and how many people are in it.
+    `objects` are counted by type, `pairs` of a person and an object by type and action; `reading` are those
+    that can read an object with data.  `reach` has, for each class of people, from how many readable objects
+    on it begins and how many people are in it.
     """
 
     run: PipelineRun
     objects: Mapping[str, int]
     pairs: Mapping[str, Mapping[str, int]]
+    reading: int
     people: Mapping[str, int]
     reach: Sequence[tuple[int, int]]
     exposed: list[TopEntry]
@@ -89,6 +93,7 @@ def overview(root: Node, by: Actor) -> Overview | None:
         run,
         result["objects"],
         result["pairs"],
+        _reading(root, run),
         result["people"],
         [(start, people) for start, people in result["reach"]],
         exposed=lines[Figure.Kind.OBJECT],
@@ -101,10 +106,16 @@ def overview(root: Node, by: Actor) -> Overview | None:
 def growth(root: Node) -> list[Point]:
     """One point for each run, oldest first.  One query."""
     rows = PipelineRun.objects.filter(realm=root.realm_id, name=NAME, state="done")
-    return [_point(row) for row in reversed(rows.order_by("-revision")[:GROWTH])]
+    return [_point(root, row) for row in reversed(rows.order_by("-revision")[:GROWTH])]
 
 
-def _point(row: PipelineRun) -> Point:
+def _reading(root: Node, run: PipelineRun) -> int:
+    """How many pairs of a person and an object with data can read: what lies above data is only used."""
+    pairs = run.result["pairs"]
+    return sum(pairs[type].get("read", 0) for type in data_types(dialects.get(root.kind)) if type in pairs)
+
+
+def _point(root: Node, row: PipelineRun) -> Point:
     result = row.result
     return Point(
         revision=row.revision,
@@ -112,7 +123,7 @@ def _point(row: PipelineRun) -> Point:
         objects=sum(result["objects"].values()),
         people=result["people"]["all"] + result["people"]["services"],
         grants=result["grants"],
-        reading=sum(actions.get("read", 0) for actions in result["pairs"].values()),
+        reading=_reading(root, row),
     )
 
 

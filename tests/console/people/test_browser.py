@@ -132,7 +132,7 @@ def test_somebody_is_put_into_a_group_and_taken_out(scripts: bool, visit: Callab
     page.get_by_role("link", name="Add someone").click()
     page.get_by_label("Who", exact=True).fill("ana")
     page.get_by_label("Who", exact=True).press("Enter")
-    page.get_by_text("read every table in sales").wait_for()
+    page.get_by_text("read all tables in sales").wait_for()
     assert not can_read("ana")
     page.get_by_role("button", name="Put 1 person into analysts").click()
     page.get_by_role("status").get_by_text("Ana Analyst: in analysts").wait_for()

@@ -47,7 +47,7 @@ def undo_on(client: Client, address: str) -> str:
 def test_what_somebody_gains_by_a_group_is_shown_before_it_is_saved(sam: Client) -> None:
     before = Change.objects.count()
     body = sam.post(page_of("analysts", "join"), {"find": "ana", "step": "look"}).content.decode()
-    assert "may use schema sales and read every table in sales" in body
+    assert "may use schema sales and read all tables in sales" in body
     assert "1</b><span>person gains rights" in body
     assert inside("analysts") == {"mia", "carl"}
     assert Change.objects.count() == before
@@ -68,7 +68,7 @@ def test_joining_gives_it_and_can_be_undone(sam: Client) -> None:
 def test_leaving_names_what_is_lost_and_can_be_undone(sam: Client) -> None:
     orders, address = the("table", "shop.sales.orders"), page_of("analysts", "leave?who=user:mia")
     body = sam.get(address).content.decode()
-    assert "loses use of schema sales and read on every table in sales" in body
+    assert "loses use of schema sales and read on all tables in sales" in body
     answer = posted(sam, address)
     assert not can_read("mia", orders)
     sam.post(undo_on(sam, answer["Location"]))
@@ -86,7 +86,7 @@ def test_objects_of_one_name_are_told_apart(sam: Client, shop: Node) -> None:
         held_by=("group:analysts",),
     )
     body = sam.get(page_of("analysts", "leave?who=user:mia")).content.decode()
-    assert "loses use of schema shop.sales and read on every table in shop.sales" in body
+    assert "loses use of schema shop.sales and read on all tables in shop.sales" in body
     assert "loses use of schema lake.sales" in body
     assert "loses use of catalog lake" in body
 
@@ -102,7 +102,7 @@ def test_a_denial_that_stays_is_said(sam: Client) -> None:
     posted(sam, page_of("analysts", "leave?who=user:carl"))
     body = sam.post(page_of("analysts", "join"), {"who": "user:carl", "step": "look"}).content.decode()
     assert "use schema sales" in body
-    assert "read every table" not in body  # no_contractors denies it to Carl directly
+    assert "read all tables" not in body  # no_contractors denies it to Carl directly
 
 
 def test_every_realm_that_admits_the_group_counts_and_no_other(sam: Client) -> None:

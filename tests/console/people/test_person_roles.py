@@ -67,7 +67,7 @@ def test_they_are_foretold_together(newcomer: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
     both = {"role": roles("browse", "opens", "reads"), "step": "look"}
     single = {"role": roles("reads"), "step": "look"}
-    assert "read every table in sales" in marek.post(page_of("noah"), both).content.decode()
+    assert "read all tables in sales" in marek.post(page_of("noah"), both).content.decode()
     alone = marek.post(page_of("noah"), single).content.decode()
     assert "cannot use it yet" in alone
     assert held_by("noah") == set()

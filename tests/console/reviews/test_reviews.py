@@ -225,10 +225,10 @@ def test_what_a_role_gives_on_every_table_of_a_schema_is_told(sales: Node, signe
     review, marek = a_review(sales, by="marek"), signed_in("marek")
     row = rows(review)["mia sales_write"]
     address = f"/reviews/{review.pk}/rows/{row.number}"
-    assert "loses write on every table in sales" in text(marek, address)
+    assert "loses write on all tables in sales" in text(marek, address)
     olivia = signed_in("olivia")
     page_text = text(olivia, f"{address}/more?d-{row.pk}=remove")
-    assert "mia loses write on every table in sales" in page_text
+    assert "mia loses write on all tables in sales" in page_text
     assert "Can still use schema sales, by another path." in page_text
 
 

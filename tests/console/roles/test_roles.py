@@ -199,7 +199,8 @@ def test_a_name_that_gravitino_refuses_is_refused_here_too(
 ) -> None:
     answer = signed_in("marek").post(f"/roles/new?in={shop.id}", {"name": name, "nonce": "a" * 24})
     assert answer.status_code == 422
-    assert b"is illegal" in answer.content
+    [error] = re.findall(r'<p class="error" id="name-error">.*?</p>', answer.content.decode(), re.DOTALL)
+    assert "begins with a letter" in error  # beside the field, not above the form
     assert not Placement.objects.filter(type="role", name=name).exists()
 
 

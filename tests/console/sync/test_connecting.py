@@ -66,18 +66,18 @@ def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, si
     tried = posted(signed_in("marek"), page, **filled(source), step="try")
     stolen = filled(source, password="", sealed=hidden(tried.content, "sealed"))
     answer = posted(signed_in("eve"), page, **stolen, step="connect")
-    assert "It does not answer." in answer.content.decode()
+    assert "The connection failed." in answer.content.decode()
     assert not Backend.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"password": "wrong"}, "It does not answer."),
+        ({"password": "wrong"}, "The connection failed."),
         ({"host": "127.0.0.1", "port": "1"}, "<span>Connection failed: "),
         ({"host": "db.example.org"}, "<span>db.example.org is not among the hosts in"),
         ({"host": "127.0.0.1,10.0.0.1"}, "LAKEWARDEN_CONNECT_ALLOW"),
-        ({"its-database": "governed?passfile=/etc/passwd"}, "It does not answer."),
+        ({"its-database": "governed?passfile=/etc/passwd"}, "The connection failed."),
         ({"its-database": ""}, "Enter the database."),
         ({"its-tls": "never"}, "Choose one of these."),
         ({"kind": "oracle"}, "Which system is behind it?"),

@@ -266,7 +266,7 @@ def test_what_is_stuck_names_itself_its_cause_and_three_ways_out(
     delivered(STUCK_AFTER)
     stuck, marek = BackendFinding.objects.get(kind="missing").pk, signed_in("marek")
     page = ways_out(marek, stuck)
-    assert "Ana may read sales.ledger: missing in the backend" in plain(page)
+    assert "ana may read sales.ledger: missing in the backend" in plain(page)
     assert "tomas" in plain(page)
     for way in ("Try again", "Drop the decision", "Leave it as it was"):
         assert re.search(rf"<h3 [^>]*>{way}</h3>", page)
@@ -275,6 +275,32 @@ def test_what_is_stuck_names_itself_its_cause_and_three_ways_out(
     assert f"/sync/findings/{stuck}/leave" not in olivia
     assert signed_in("olivia").get(f"/sync/findings/{stuck}/leave").status_code == 403
     assert "/revoke?who=user" in olivia
+
+
+def test_what_is_tried_again_is_followed_until_it_has_settled(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    stuck, marek = BackendFinding.objects.get(kind="missing").pk, signed_in("marek")
+    assert FOLLOWS not in marek.get(f"/sync/{shop.pk}").content.decode()  # nothing is on its way there
+    source.run("GRANT tomas TO keeper")
+    [again] = re.findall(r'name="nonce"\s+value="([^"]*)"', ways_out(marek, stuck))
+    page = marek.post(f"/sync/findings/{stuck}/stuck", {"nonce": again}, follow=True).content.decode()
+    [address] = re.findall(rf'{FOLLOWS}="([^"]*)"', page)
+    assert "Catching up" in plain(page)
+    assert "HX-Trigger" not in marek.get(address).headers
+    delivered()
+    settled = marek.get(address)
+    assert settled.headers["HX-Trigger"] == "settled"  # the lists of the page are read again
+    assert FOLLOWS not in settled.content.decode()
+    assert "In sync" in plain(settled.content.decode())
+    assert told(on_the_object(signed_in("olivia"), "ana", "ledger")) == "applied"
+
+
+FOLLOWS = '<div id="standing" hx-get'
+"""The part of a backend's page that is asked for again and again."""
 
 
 def test_dropping_what_is_stuck_leaves_nothing_that_differs(

@@ -6,7 +6,7 @@ A password is never shown again: between a try and the connection it travels sea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -39,6 +39,7 @@ from policies.models import Backend
 from policies.record import access_log
 from policies.record.change import change
 from policies.sync.connections import by_hand, registration
+from policies.sync.connections.finding_words import in_readers_language
 from policies.sync.connections.trial import tried
 
 
@@ -106,14 +107,9 @@ class ConnectView(ChangeView):
             self.notes.append(Note("bad", _("It cannot be tested."), _sentence(str(problem))))
             return self.show(form, 422)
         if trial.source is None or not trial.reached:
-            sentences = [_sentence(item.cause or item.text) for item in trial.findings]
-            self.notes.append(
-                Note(
-                    "bad",
-                    _("It does not answer."),
-                    _("%(said)s Nothing is saved.") % {"said": " ".join(sentences)},
-                )
-            )
+            answers = [_sentence(item.cause or in_readers_language(item.text)) for item in trial.findings]
+            text = _("%(said)s Nothing is saved.") % {"said": " ".join(answers)}
+            self.notes.append(Note("bad", _("The connection failed."), text))
             self.failed = True
             return self.show(form, 422)
         if self.request.POST.get("step") != "connect":
@@ -205,7 +201,7 @@ class ConnectView(ChangeView):
             "registered_seen": by_hand.likeness(typed.registered),
             "choices": REGISTERED,
             "sealed": typed.sealed if self.request.method == "POST" else "",
-            "findings": kinds,
+            "findings": [replace(finding, text=in_readers_language(finding.text)) for finding in kinds],
             "found_words": found_words,
             "tried": self.found is not None,
             "failed": self.failed,

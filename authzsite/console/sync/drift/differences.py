@@ -211,11 +211,21 @@ _THERE_ON = {
 
 def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
     """mia may read sales.orders: missing in the backend"""
-    node = places.get(row.securable_id or 0)
-    place = row.place if row.type else ""
-    sentence = _THERE_ON[row.kind] if place else _THERE[row.kind]
-    verb = _spoken(_verb([row], node), places)
-    return str(sentence) % {"holder": _holder(row, places), "verb": verb, "place": place}
+    named = _named([row], places)
+    return str((_THERE_ON if named["place"] else _THERE)[row.kind]) % named
+
+
+def concerned(rows: Sequence[BackendFinding], places: Mapping[int, Node]) -> str:
+    """mia may read and write sales.orders: what rows of one grant are about, without how they differ."""
+    node, named = places.get(rows[0].securable_id or 0), _named(rows, places)
+    named["place"] = named["place"] or (terms.short_name(node) if node else "")
+    return (_("%(holder)s %(verb)s %(place)s") if named["place"] else _("%(holder)s %(verb)s")) % named
+
+
+def _named(rows: Sequence[BackendFinding], places: Mapping[int, Node]) -> dict[str, str]:
+    row = rows[0]
+    verb = _spoken(_verb(rows, places.get(row.securable_id or 0)), places)
+    return {"holder": _holder(row, places), "verb": verb, "place": row.place if row.type else ""}
 
 
 def spoken_of_order(order: ForeignOrder) -> str:
@@ -244,7 +254,7 @@ def _row(
     locked = locks.get(row.pk, {})
     return DifferenceRow(
         tick=row.pk if may and _open(rows, orders) else 0,
-        acts=tuple(_offered(row, order, locked, may=may)),
+        acts=tuple(_offered(row, order, locked, concerned(rows, places), may=may)),
         locks=tuple(Reason(_lock_id(row, text), text) for text in dict.fromkeys(locked.values())),
         doing=_doing(row, order, whole=row.backend_id in whole),
         state=_accepted(row) or _state(row, order),
@@ -259,22 +269,17 @@ def _row(
 
 
 def _offered(
-    row: BackendFinding, order: ForeignOrder | None, locked: Mapping[str, str], *, may: bool
+    row: BackendFinding, order: ForeignOrder | None, locked: Mapping[str, str], about: str, *, may: bool
 ) -> Iterator[Action]:
+    """`about`: what the buttons are about, which a screen reader hears after their words."""
     if may and row.kind == "foreign":
-        yield from _acts(row, locked) if order is None else _ways_out(row, order)
+        yield from _acts(row, locked, f"({about})") if order is None else _ways_out(row, order, f"({about})")
     if row.is_stuck or (order is not None and order.is_stuck) or (row.is_left and row.kind != "foreign"):
         url = reverse("console:sync_stuck", args=[row.pk])
-        yield Action(
-            _("What to do"),
-            url,
-            "mini",
-            more=_("about %(what)s of %(holder)s on %(place)s")
-            % {"what": row.what, "holder": row.holder, "place": row.place},
-        )
+        yield Action(_("What to do"), url, "mini", more=_("about %(what)s") % {"what": about})
     if row.what == VANISHED:
         url = reverse("console:sync_vanished", args=[row.backend_id])
-        yield Action(_("What to do"), url, "mini plain", more=_("about %(place)s") % {"place": row.place})
+        yield Action(_("What to do"), url, "mini plain", more=_("about %(what)s") % {"what": row.place})
 
 
 _HERE = {
@@ -285,16 +290,7 @@ _HERE = {
 }
 
 
-def _right_of(row: BackendFinding) -> str:
-    """select of mia on sales.orders"""
-    about = {"what": row.what, "holder": row.holder, "place": row.place}
-    if row.place:
-        return _("%(what)s of %(holder)s on %(place)s") % about
-    return _("%(what)s of %(holder)s") % about
-
-
-def _acts(row: BackendFinding, locked: Mapping[str, str]) -> tuple[Action, ...]:
-    what = _right_of(row)
+def _acts(row: BackendFinding, locked: Mapping[str, str], what: str) -> tuple[Action, ...]:
     if _is_accepted(row):
         return (_deed(row, "reopen", _("No longer accept"), "mini plain", what),)
     return tuple(
@@ -309,8 +305,7 @@ def _lock_id(row: BackendFinding, text: str) -> str:
     return f"why-not-{row.pk}-{crc32(text.encode()):x}"
 
 
-def _ways_out(row: BackendFinding, order: ForeignOrder) -> Iterator[Action]:
-    what = _right_of(row)
+def _ways_out(row: BackendFinding, order: ForeignOrder, what: str) -> Iterator[Action]:
     if order.attempts:
         yield _deed(row, "retry", _("Try again"), "mini", what)
     word = _("Give up the adoption") if order.replaced else _("Give up")

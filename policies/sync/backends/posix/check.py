@@ -27,7 +27,7 @@ def check(tree: PosixTree) -> Iterator[Finding]:
         )
         return
     if not stat.S_ISDIR(status.st_mode):
-        yield Finding(ok=False, text=f"{tree.root} is no folder", blocks=True)
+        yield Finding(ok=False, text=f"{tree.root} is not a folder", blocks=True)
         return
     yield Finding(ok=True, text=f"{tree.root} is there, seen as {_name(os.geteuid())}")
     yield from _power(tree, status)
@@ -35,7 +35,7 @@ def check(tree: PosixTree) -> Iterator[Finding]:
     yield from _marks(tree)
     yield from _way(tree)
     if status.st_mode & stat.S_IXOTH:
-        text = f"everybody may enter {tree.root}, so USE_CATALOG keeps nobody out: chmod o-rwx"
+        text = f"everyone may enter {tree.root}, so USE_CATALOG keeps nobody out: chmod o-rwx"
         yield Finding(ok=False, text=text)
 
 
@@ -80,8 +80,8 @@ def _marks(tree: PosixTree) -> Iterator[Finding]:
     text = forgeable(tree.kept)
     if not text and not _capabilities() & _SYS_ADMIN:
         text = (
-            f"{_name(os.geteuid())} lacks CAP_SYS_ADMIN, so marks will be kept where whoever may write in a "
-            "folder can forge them, and keep a right that is taken"
+            f"{_name(os.geteuid())} lacks CAP_SYS_ADMIN: people who may write in a folder can forge "
+            "its marks and keep a right that is taken"
         )
     if text:
         yield Finding(ok=False, text=text)

@@ -50,7 +50,7 @@ def _findings(tx: Transaction, reader: Reader) -> Iterator[Finding]:
     yield from (Finding(ok=False, text=text) for text in crowded(reader))
     if Bypass("PUBLIC", "CONNECT", ()) in public_rights(reader):
         text = (
-            f"everybody may connect to {server.name}, so USE_CATALOG keeps nobody out: "
+            f"everyone may connect to {server.name}, so USE_CATALOG keeps nobody out: "
             f"REVOKE CONNECT, TEMPORARY ON DATABASE {_quoted(server.name)} FROM PUBLIC"
         )
         yield Finding(ok=False, text=text)
@@ -59,10 +59,13 @@ def _findings(tx: Transaction, reader: Reader) -> Iterator[Finding]:
 def _version(reader: Reader) -> Finding:
     text = f"PostgreSQL {reader.version}"
     if reader.version < _OLDEST:
-        return Finding(ok=False, text=f"{text} is too old: {_OLDEST} or newer is needed", blocks=True)
+        old = f"PostgreSQL {reader.version} is too old: {_OLDEST} or newer is needed"
+        return Finding(ok=False, text=old, blocks=True)
     if reader.version < 16:
         return Finding(
-            ok=False, text=f"{text} cannot keep people from SET ROLE, nor the account from others' roles"
+            ok=False,
+            text=f"PostgreSQL {reader.version} cannot keep people from SET ROLE, "
+            "nor the account from others' roles",
         )
     return Finding(ok=True, text=text)
 

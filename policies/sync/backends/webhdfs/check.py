@@ -26,7 +26,7 @@ def check(tree: HdfsTree) -> Iterator[Finding]:
             )
             yield Finding(ok=False, text=text)
         if root.access.other & ENTER:
-            text = f"everybody may enter {folder}, so USE_CATALOG keeps nobody out: hdfs dfs -chmod o-rwx"
+            text = f"everyone may enter {folder}, so USE_CATALOG keeps nobody out: hdfs dfs -chmod o-rwx"
             yield Finding(ok=False, text=text)
     if text := forgeable(tree.kept):
         yield Finding(ok=False, text=text)
