@@ -189,7 +189,7 @@ def _may_create(
                 % {"who": by.decides_as.name, "entity": entity}
             )
         raise AlreadyExists(gettext("'%(entity)s' already exists.") % {"entity": entity})
-    _may_name_owner(root, entity, principal, by)
+    _may_name_owner(root, entity, principal or _impersonated(root, entity), by)
     if made_with is None:
         return _may(root, entity, f"create_{entity.type}", by)
     # the right to make an entity of an artifact or of a type, where the law asks for more then
@@ -200,6 +200,25 @@ def _may_create(
         return _may(root, entity, action, by)
     also = law.lineage(root.levels[0], made_with.type, made_with.parts)
     return _may(root, entity, picked[0].operation, by, also=also)
+
+
+def _impersonated(root: Node, entity: Authorizable) -> str:
+    """From 4.3 on whom an application or program runs as where it names nobody; empty where nobody is named.
+
+    Whoever deploys one decides what is done in that name, so CDAP asks them as if they had named it.
+    """
+    if patterns.must_exist(root) or entity.type not in ("application", PROGRAM):
+        return ""
+    places = list[int]()
+    place: Authorizable | None = entity
+    while place is not None:
+        if node := found(root, place):
+            places.append(node.id)
+        place = place.parent
+    rows = {row.pk: row for row in Detail.objects.filter(securable__in=places)}
+    object_details.check_written_here(rows.values())
+    named = (str(rows[key].content.get(PRINCIPAL, "")) for key in places if key in rows)
+    return next(filter(None, named), "")
 
 
 def _unasked(by: Actor) -> Authority:

@@ -212,6 +212,22 @@ def test_impersonation_takes_the_right_to_the_principal() -> None:
     assert ana.get("/v3/namespaces/ns2").json()["config"]["principal"] == "etl"
 
 
+@pytest.mark.parametrize("named_on", ["namespace:ns1", "application:ns1.app"])
+def test_what_is_deployed_where_another_is_impersonated_takes_the_right_to_them(named_on: str) -> None:
+    """Whoever deploys decides what runs as that principal, also over an application that is there."""
+    root = ready_43("ADMIN on application:ns1.app", "READ on artifact:ns1.jar")
+    entities.create(root, text("artifact:ns1.jar"), by=OPERATOR)
+    if named_on.startswith("namespace"):
+        entities.update(root, text(named_on), by=OPERATOR, principal="etl")
+    else:
+        entities.create(root, text(named_on), by=OPERATOR, principal="etl")
+    ana, body = Caller("ana"), {"artifact": {"name": "jar", "version": "2.0"}}
+    refused = ana.send("PUT", f"{NS}/apps/app", body)
+    assert status(refused) == 403 and "kerberosprincipal" in refused.content.decode()
+    give(root, "kerberosprincipal:etl", "ana", "ADMIN")
+    assert status(ana.send("PUT", f"{NS}/apps/app", body)) == 200
+
+
 @pytest.mark.parametrize("policy", ["3.4", "3.5"])
 def test_before_4_3_nobody_runs_as_another_whom_they_merely_named(policy: str) -> None:
     """No right of those generations speaks of principals; a run would be decided as who was named."""
