@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from policies.events import FACTOR_ADDED, FACTOR_REMOVED
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
 
+log = logging.getLogger("lakewarden.security")
 APP, CODES, PASSKEY = (
     str(Authenticator.Type.TOTP),
     str(Authenticator.Type.RECOVERY_CODES),
@@ -101,8 +103,26 @@ def takes(account: User, code: str) -> bool:
         if row is not None and _is_of_app(row, code):
             row.record_usage()
             return True
-    row = Authenticator.objects.filter(user=account, type=CODES).first()
-    return row is not None and bool(RecoveryCodes(row).validate_code(code))
+        row = Authenticator.objects.select_for_update().filter(user=account, type=CODES).first()
+        return row is not None and bool(RecoveryCodes(row).validate_code(code))
+
+
+def takes_passkey(account: User, number: int, count: int) -> bool:
+    """Whether a passkey that proved itself is the only one of its kind, by how often it says it was used.
+
+    Each of two copies counts for itself, so one of them says sooner or later what was said before.  Many
+    passkeys never count, and say 0.
+    """
+    with transaction.atomic():
+        row = Authenticator.objects.select_for_update().get(user=account, pk=number)
+        before = row.data.get("count", 0)
+        if max(before, count) and count <= before:
+            log.warning("a passkey of %s was refused: it counts like a copy", account.username)
+            return False
+        row.data["count"] = count
+        row.save(update_fields=["data"])
+        row.record_usage()
+    return True
 
 
 def _is_of_app(row: Authenticator, code: str) -> bool:

@@ -112,11 +112,11 @@ def _proves(request: Request, account: User) -> bool:
     if credential is None:
         return second_factors.takes(account, request.POST.get("code", ""))
     try:
-        webauthn.parse_authentication_response(credential)
-        webauthn.complete_authentication(account, credential).record_usage()
+        parsed = webauthn.parse_authentication_response(credential)
+        passkey = webauthn.complete_authentication(account, credential)
     except (ValidationError, ValueError, KeyError, TypeError):
         return False
-    return True
+    return second_factors.takes_passkey(account, passkey.pk, parsed.response.authenticator_data.counter)
 
 
 def _account_of(waiting: dict[str, Any]) -> User | None:

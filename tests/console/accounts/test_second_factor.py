@@ -18,6 +18,7 @@ from accounts.models import User
 from policies.authority import OPERATOR
 from policies.models import Event
 from policies.services import second_factors
+from tests.console.accounts.passkeys import Passkey, challenge_of
 
 PASSWORD = "correct horse battery"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -119,6 +120,69 @@ def test_a_passkey_that_proves_nothing_is_refused(armed: User) -> None:
     for credential in ("x" * 30_000, "[" * 19_000):
         assert browser.post("/sign-in/second", {"credential": credential}).status_code == 422
     assert not inside(browser)
+
+
+def entering(browser: Client, passkey: Passkey, challenge: str, **how: Any) -> int:
+    """The status of the answer to a proof, after the password."""
+    return int(browser.post("/sign-in/second", {"credential": passkey.proof(challenge, **how)}).status_code)
+
+
+WRONG = {
+    "another origin": {"origin": "https://evil.example"},
+    "without TLS": {"origin": "http://testserver"},
+    "another host": {"host": "evil.example"},
+    "a passkey that is made": {"kind": "webauthn.create"},
+    "nobody present": {"flags": 0},
+    "another signature": {"spoilt": True},
+}
+
+
+@pytest.mark.parametrize("how", WRONG.values(), ids=WRONG)
+def test_a_passkey_proves_nothing_that_is_not_for_this_site_and_this_moment(
+    ana: User, how: dict[str, Any]
+) -> None:
+    passkey, browser = Passkey().given_to(ana), Client()
+    password(browser)
+    assert entering(browser, passkey, challenge_of(browser), **how) == 422
+    assert not inside(browser)
+    assert entering(browser, passkey, challenge_of(browser)) == 302 and inside(browser)
+
+
+def test_a_proof_is_good_for_one_sign_in(ana: User) -> None:
+    passkey, browser = Passkey().given_to(ana), Client()
+    password(browser)
+    challenge = challenge_of(browser)
+    assert entering(browser, passkey, challenge) == 302
+    again = Client()
+    password(again)
+    assert entering(again, passkey, challenge) == 422
+    challenge_of(again)
+    assert entering(again, passkey, challenge) == 422 and not inside(again)
+
+
+def test_the_passkey_of_somebody_else_proves_nothing(ana: User) -> None:
+    Passkey().given_to(ana)
+    others, browser = Passkey().given_to(people.make_account("bo", password=PASSWORD)), Client()
+    password(browser)
+    assert entering(browser, others, challenge_of(browser)) == 422
+    others.id = (
+        Authenticator.objects.get(user=ana, type="webauthn")
+        .wrap()
+        .authenticator_data.credential_data.credential_id
+    )
+    assert entering(browser, others, challenge_of(browser)) == 422 and not inside(browser)
+
+
+@pytest.mark.parametrize(
+    ("counts", "last"), [((5, 6), 302), ((5, 5), 422), ((5, 4), 422), ((5, 0), 422), ((0, 0), 302)]
+)
+def test_a_passkey_that_counts_backwards_is_a_copy(ana: User, counts: tuple[int, int], last: int) -> None:
+    passkey, answers = Passkey().given_to(ana), []
+    for count in counts:
+        browser = Client()
+        password(browser)
+        answers.append(entering(browser, passkey, challenge_of(browser), count=count))
+    assert answers == [302, last]
 
 
 @pytest.mark.parametrize(
