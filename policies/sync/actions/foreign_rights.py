@@ -290,11 +290,20 @@ def _may_admit(place: Node, by: Actor) -> bool:
 
 def _cannot_take(about: Foreign) -> str:
     if only_reports(about.backend):
-        return gettext(
-            "%(backend)s only reports: nothing is changed there. Set its sync to repair first."
-        ) % {"backend": about.backend}
+        return _why_only_reports(about.backend)
     hindrances = (row.hindered["take"] for row in about.rows if row.hindered.get("take"))
     return hindrance_in_words(next(hindrances, ""))
+
+
+def _why_only_reports(row: Backend) -> str:
+    """What keeps it from changing anything, by what would let it."""
+    if row.awaits:
+        text = gettext("%(backend)s only reports until a site admin agrees: nothing is changed there.")
+    elif row.does == Backend.Policy.REPORT:
+        text = gettext("%(backend)s only reports: nothing is changed there. Set its sync to repair first.")
+    else:
+        text = gettext("%(backend)s only reports while authorization is not on: nothing is changed there.")
+    return text % {"backend": row}
 
 
 def _cannot_give(about: Foreign) -> str:

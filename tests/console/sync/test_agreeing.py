@@ -30,11 +30,14 @@ def waiting(governed: Backend, settings: Settings) -> Backend:
 
 
 def test_who_runs_it_reads_why_it_only_reports_and_who_agrees(waiting: Backend, signed_in: Enter) -> None:
+    worker.now(Backend.objects.get(pk=waiting.pk))
     marek = signed_in("marek")
     room = marek.get(f"/sync/{waiting.pk}").content.decode()
     assert "It only reports until a site admin of this site agrees." in room
     assert "someone who is not a site admin" in room
     assert "Only reports" in room
+    assert "only reports until a site admin agrees" in room  # why nothing granted there can be adopted
+    assert "Set its sync to repair" not in room
     refused = marek.get(f"/sync/{waiting.pk}/agree")
     assert refused.status_code == 403
     assert "site admin" in refused.content.decode()
