@@ -19,6 +19,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid
 from policies.events import POLICY_APPLIED
 from policies.models import AccessRequest
+from policies.models.grants import Effect
 from policies.policy_files import applied_files
 from policies.policy_files import statements as kinds
 from policies.policy_files.comparison import Step
@@ -29,6 +30,7 @@ from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import plan_approvals
 from policies.requests.plan_approvals import PlanToApprove
+from policies.requests.rules import rules_of_grants, rules_of_roles, strictest
 from policies.services import entities, objects, patterns, realm_of, roles
 from policies.services.objects import NewObject
 from policies.simulation import changes as proposals
@@ -89,6 +91,7 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
             )
         if not plan.steps and applied_files.is_kept(root, file):
             return plan
+        _check_reason(plan, reason)
         approval = None
         if needs_approval(plan):
             approval = plan_approvals.approved(root, plan.digest, by=by, now=current.at)
@@ -104,6 +107,24 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
         if approval is not None:
             plan_approvals.applied(current, approval, by=authority)
     return plan
+
+
+def _check_reason(plan: Plan, reason: str) -> None:
+    """As long as the rule of what the plan gives asks, as on every form that gives it.  Raises Invalid."""
+    given, held = list[Node](), list[Node]()
+    for proposed in plan.proposed():
+        match proposed:
+            case (
+                proposals.GrantAccess(target=target) | proposals.AddToRole(target=target, effect=Effect.ALLOW)
+            ):
+                given.append(target.node)
+            case proposals.SetOwner(node=node):
+                given.append(node)
+            case proposals.AssignRole(role=role):
+                held.append(role)
+    rule = strictest([rules_of_grants(list(dict.fromkeys(given))), rules_of_roles(list(dict.fromkeys(held)))])
+    if rule.min_reason:
+        rule.check_reason(reason)
 
 
 def _check_rights(plan: Plan, by: Actor) -> None:

@@ -67,6 +67,7 @@ def test_ranger_s_policies_are_said_and_what_is_not_is_reported() -> None:
     ("more", "why"),
     [
         ({"isEnabled": False}, "disabled"),
+        ({"isEnabled": "false"}, "disabled"),
         ({"policyType": 2}, "row filters"),
         ({"validitySchedules": [{"startTime": "2026/01/01 00:00:00"}]}, "only at some times"),
         ({"conditions": [{"type": "ip-range"}]}, "conditions"),
@@ -286,8 +287,21 @@ def test_the_file_can_be_applied_to_an_empty_realm(source: str, text: str) -> No
     assert not plan(root, imported).steps
 
 
-def test_an_access_of_ranger_that_is_not_allowed_says_nothing() -> None:
-    entry = {"type": "select", "isAllowed": False}
+@pytest.mark.parametrize("service", ["hive", "trino"])
+def test_a_denial_of_ranger_is_not_lost_by_the_case_of_a_name(service: str) -> None:
+    """Ranger compares names of objects in any case; here they are as the metastore has them."""
+    names = {"database" if service == "hive" else "schema": "Sales", "table": "ORDERS", "column": "*"}
+    levels = names if service == "hive" else {"catalog": "Shop"} | names
+    resources = {level: {"values": [name]} for level, name in levels.items()}
+    denied = a_policy(
+        denyPolicyItems=[item("select", users=["carl"])], resources=resources, serviceType=service
+    )
+    assert "role denied_user_carl denies SELECT_TABLE on table:shop.sales.orders" in said(ranger(denied))
+
+
+@pytest.mark.parametrize("allowed", [False, "false"])
+def test_an_access_of_ranger_that_is_not_allowed_says_nothing(allowed: object) -> None:
+    entry = {"type": "select", "isAllowed": allowed}
     assert said(ranger(a_policy(policyItems=[{"users": ["ana"], "accesses": [entry]}]))) == set()
 
 

@@ -11,28 +11,39 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import Principal
+from authzsite.console.access.reasons import GivingForm
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Diff, DiffLine
-from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.forms import REASON_HELP, PrincipalField, ReasonField
 from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.kit.replay import Proposal, root_of
+from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.events import OWNER_SET
 from policies.models import Ownership
+from policies.requests.rules import Rules, rules_of_grants, rules_of_roles
 from policies.services import owners
 from policies.services.authorities import authorized
 from policies.services.owners import SET_OWNER
 from policies.simulation.changes import SetOwner
 
 
-class OwnerForm(ConsoleForm):
+class OwnerForm(GivingForm):
     """Who is to own it, and why."""
 
     who = PrincipalField(at_most=1)
     reason = ReasonField(help_text=REASON_HELP)
+
+    def __init__(self, data: Any = None, *, node: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.node = node
+        self.ask_for_reason()
+
+    def rules_of_gift(self) -> Rules:
+        return rules_of_roles([self.node]) if self.node.type == "role" else rules_of_grants([self.node])
 
 
 def owner_button(chosen: Sequence[Principal]) -> str:
@@ -53,7 +64,7 @@ class OwnerView(PlannedObjectView):
         return None if self.object.may("set_owner") else refused(self.request, self.object, "set_owner")
 
     def make_form(self, data: Any) -> OwnerForm:
-        form = OwnerForm(data)
+        form = OwnerForm(data, node=self.object.node)
         self.offer_members(form.fields["who"])
         return form
 

@@ -113,7 +113,7 @@ def _unsayable(policy: Mapping[str, Any], service: str) -> str:
     """Why a whole policy cannot be said; empty where it may."""
     if service not in SERVICES:
         return f"Policies of {service} are not read, only those of {' and '.join(SERVICES)}."
-    if policy.get("isEnabled") is False:
+    if policy.get("isEnabled", True) is not True:
         return "It is disabled."
     if policy.get("policyType") in (1, 2) or policy.get("dataMaskPolicyItems"):
         return "Masks and row filters are not kept here. Who reads the table reads it whole."
@@ -150,9 +150,10 @@ def _places(
         return
     lines: list[tuple[str, ...]] = [()]
     for level in levels[:-1]:
-        values = resources.get(level, {}).get("values", ())
+        # Ranger compares names of both in any case, and both keep them in small letters
+        values = dict.fromkeys(str(value).lower() for value in resources.get(level, {}).get("values", ()))
         draft.count(len(lines) * len(values))
-        lines = [(*line, str(value)) for line in lines for value in values] if values else lines
+        lines = [(*line, value) for line in lines for value in values] if values else lines
     itself = "table" not in resources
     for line in lines:
         parts = line if service == "trino" else (draft.in_catalog()[0], *line)
@@ -176,7 +177,7 @@ def _items(
         if item.get("conditions"):
             draft.leave_out(f"{name}: {field}", "It has conditions, which the law does not have.")
             continue
-        entries = [entry for entry in item.get("accesses") or () if entry.get("isAllowed") is not False]
+        entries = [entry for entry in item.get("accesses") or () if entry.get("isAllowed", True) is True]
         accesses = named = {str(entry.get("type", "")).lower() for entry in entries}
         if "all" in accesses:
             accesses = accesses - {"all"} | SERVICES[service][2]

@@ -53,6 +53,10 @@ def test_giving_a_role_asks_what_a_grant_on_its_objects_would(sales: Node, signe
     asks_for_a_reason(signed_in("marek"), address, {"who": "user:ana", "until": "never"})
 
 
+def test_an_owner_is_named_with_such_a_reason(sales: Node, signed_in: Enter) -> None:
+    asks_for_a_reason(signed_in("marek"), f"/objects/{sales.id}/owner", {"who": "user:ana"})
+
+
 def test_a_role_that_gives_nothing_there_asks_for_none(sales: Node, signed_in: Enter) -> None:
     a_role(the("metalake"), "packers", "allow MODIFY_TABLE on schema shop.stock")
     address = f"/roles/{the('role', 'packers').id}/assign"

@@ -33,8 +33,8 @@ class Passkey:
         data = AttestedCredentialData.create(bytes(16), self.id, public)
         about = AuthenticatorData.create(_digest(HOST), PRESENT | ATTESTED, 0, bytes(data))
         sent = {"attestationObject": websafe_encode(bytes(AttestationObject.create("none", about, {})))}
-        said = _client_data("webauthn.create", b"", f"https://{HOST}")
-        second_factors.add_passkey(account, "", self._credential(sent, said), by=OPERATOR)
+        client = _client_data("webauthn.create", b"", f"https://{HOST}")
+        second_factors.add_passkey(account, "", self._credential(sent, client), by=OPERATOR)
         return self
 
     def proof(
