@@ -27,7 +27,7 @@ class ReviewRecord:
         self.sealed: Mapping[str, Any] = {}
         self.decided: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self.carried: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        self.read: dict[int, Mapping[str, Any]] = {}
+        self.read: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self.ended: dict[int, set[str]] = {}
 
     def take(self, change: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ class ReviewRecord:
                 elif kind == "review.carried":
                     self.carried[data["row"]] = (change, data)
                 elif kind == "review.proved":
-                    self.read.update(dict.fromkeys(data["numbers"], data))
+                    self.read.update(dict.fromkeys(data["numbers"], (change, data)))
 
 
 def check(
@@ -71,8 +71,9 @@ def check(
         ]
     )
     for row in rows:
+        _as_frozen(row, population[row["number"]])
         _as_decided(row, log)
-        _as_carried(row, log, population[row["number"]])
+        _as_carried(row, log, population[row["number"]]["facts"])
     named = [row for row in removed if person in ("", row["holder"])]
     if person and not any(row["holder"] == person for row in rows):
         raise Broken(f"the review says nothing about {person}")
@@ -91,10 +92,37 @@ def _sealed(archive: zipfile.ZipFile, record: ReviewRecord, about: Mapping[str, 
         raise Broken("the population is not the one that was sealed when the review was opened")
 
 
-def _population(archive: zipfile.ZipFile) -> dict[int, list[str]]:
-    """The facts of each row, as they were sealed."""
+def _population(archive: zipfile.ZipFile) -> dict[int, Mapping[str, Any]]:
+    """Each row by its number, as it was sealed."""
     with archive.open(POPULATION) as lines:
-        return {row["number"]: row["facts"] for row in map(json.loads, lines)}
+        return {row["number"]: row for row in map(json.loads, lines)}
+
+
+FROZEN = {
+    "kind": "kind",
+    "pseudonym": "who",
+    "role": "role_name",
+    "object": "what",
+    "privileges": "privileges",
+    "effect": "effect",
+}
+"""What a row tells again of its line of the population, and what it is called there."""
+
+
+def _as_frozen(row: Mapping[str, Any], frozen: Mapping[str, Any]) -> None:
+    """Raises Broken unless a row is about whom and what was sealed; what people are called, the site says."""
+    for name, sealed in FROZEN.items():
+        if (row[name] or "") != (frozen[sealed] or ""):
+            raise Broken(f"row {row['number']}: its {name} is not that of the population")
+    gives = f"{', '.join(frozen['privileges'])} on {frozen['what']}"
+    if frozen["kind"] == "role":
+        gives = f"role {frozen['role_name']}"
+    elif frozen["of_group"] is not None:
+        gives = f"a place in group {row['group'].partition(':')[2]}"
+    elif frozen["kind"] == "owner":
+        gives = f"the ownership of {frozen['what']}"
+    if row["gives"] != gives:
+        raise Broken(f"row {row['number']} does not give what it says")
 
 
 def _as_decided(row: Mapping[str, Any], record: ReviewRecord) -> None:
@@ -110,12 +138,16 @@ def _as_decided(row: Mapping[str, Any], record: ReviewRecord) -> None:
         raise Broken(f"the record does not say that row {number} was decided so")
     if change["actor"] != row["decided_by"]:
         raise Broken(f"row {number} was decided by another person")
+    if change["at"] != row["decided_at"]:
+        raise Broken(f"row {number} was decided at another moment")
 
 
 def _as_carried(row: Mapping[str, Any], record: ReviewRecord, facts: list[str]) -> None:
     """Raises Broken unless what is said to have gone ended then, and was read again after it."""
     number, state = row["number"], row["state"]
     if state not in ("carried", "proved"):
+        if number in record.carried:
+            raise Broken(f"row {number} was carried out, though it is said that it was not")
         return
     change, data = record.carried.get(number, ({}, {}))
     if change.get("revision") != row["carried_revision"] or row["choice"] not in REMOVING:
@@ -127,7 +159,7 @@ def _as_carried(row: Mapping[str, Any], record: ReviewRecord, facts: list[str]) 
     if not set(data["facts"]) <= set(facts):
         raise Broken(f"row {number} ended something that was not in the population")
     read = record.read.get(number)
-    if state == "proved" and (read is None or read["read"] < change["revision"]):
+    if state == "proved" and (read is None or read[1]["read"] < change["revision"]):
         raise Broken(f"nothing proves that row {number} was read again after it was carried out")
 
 
@@ -144,5 +176,6 @@ def _lines(row: Mapping[str, Any], record: ReviewRecord) -> Iterator[str]:
     if read is None:
         yield "  not yet read again"
         return
-    when = row["proved_at"]
-    yield f"  {read['backend']} was read at revision {read['read']} without it, at {when}"
+    proof, data = read
+    moment = f"by change {proof['revision']} at {proof['at']}"
+    yield f"  {data['backend']} was read at revision {data['read']} without it, {moment}"

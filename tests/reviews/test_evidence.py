@@ -17,9 +17,9 @@ from lakewarden.record import bundle
 from lakewarden.record.__main__ import main
 from lakewarden.record.archive import Broken
 from policies import signing
-from policies.models import Review
+from policies.models import Review, ReviewRow
 from policies.record.exports import signed_archives
-from policies.reviews import completion, management
+from policies.reviews import completion, evidence, management
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.factories import acting, the
@@ -76,6 +76,28 @@ def test_it_says_for_each_removal_when_the_backend_was_read_without_it(
     assert "The reviewer did not know." in report
 
 
+def test_every_kind_of_row_is_as_it_was_sealed(shop: Node, tmp_path: Path) -> None:
+    """Roles, owners, members of groups: the check knows the words of each."""
+    can_sign_in("marek", "olivia", "ana", "mia", "carl")
+    people = tuple(person(name) for name in ("olivia", "ana", "mia", "carl"))
+    review = a_review(shop, by="marek", people=people)
+    kinds = set(review.rows.values_list("kind", flat=True))
+    assert kinds >= {"role", "owner"}, kinds
+    management.end(review, by=acts("marek"))
+    completion.work(review)
+    review.refresh_from_db()
+    path = tmp_path / "all.zip"
+    with path.open("wb") as file:
+        review_evidence.write(file, review, name="all.zip")
+    joined = ReviewRow(kind="member", group=person("group:analysts"))
+    assert evidence.gives(joined) == f"a place in group {str(joined.group).partition(':')[2]}"
+    assert (
+        bundle.check(path, signing.public_key())
+        .lines[1]
+        .startswith(f"population: {review.rows.count()} rows")
+    )
+
+
 def rewritten(archive: Path, name: str, edit: Callable[[bytes], bytes]) -> Path:
     """The archive with one file edited and signed again, as somebody with the site's key could."""
     with zipfile.ZipFile(archive) as files:
@@ -116,6 +138,13 @@ TAMPERED = [
     ("rows.jsonl", {"decided_by": "somebody"}, "decided by another person"),
     ("rows.jsonl", {"default": True}, "was decided, though"),
     ("rows.jsonl", {"number": 99}, "not those of the population"),
+    ("rows.jsonl", {"pseudonym": "somebody"}, "its pseudonym is not that of the population"),
+    ("rows.jsonl", {"object": "shop.sales.customers"}, "its object is not that of the population"),
+    ("rows.jsonl", {"privileges": ["SELECT_TABLE"]}, "its privileges is not that of the population"),
+    ("rows.jsonl", {"gives": "SELECT_TABLE on shop.sales.customers"}, "does not give what it says"),
+    ("rows.jsonl", {"kind": "owner"}, "its kind is not that of the population"),
+    ("rows.jsonl", {"state": "kept"}, "was carried out, though"),
+    ("rows.jsonl", {"decided_at": "2020-01-01T00:00:00+00:00"}, "was decided at another moment"),
 ]
 
 
