@@ -222,10 +222,12 @@ def test_what_is_deployed_where_another_is_impersonated_takes_the_right_to_them(
     else:
         entities.create(root, text(named_on), by=OPERATOR, principal="etl")
     ana, body = Caller("ana"), {"artifact": {"name": "jar", "version": "2.0"}}
-    refused = ana.send("PUT", f"{NS}/apps/app", body)
-    assert status(refused) == 403 and "kerberosprincipal" in refused.content.decode()
+    calls = [("PUT", f"{NS}/apps/app"), ("POST", f"{NS}/apps/app/update")]
+    for verb, path in calls if named_on.startswith("application") else calls[:1]:
+        refused = ana.send(verb, path, body)
+        assert status(refused) == 403 and "kerberosprincipal" in refused.content.decode()
     give(root, "kerberosprincipal:etl", "ana", "ADMIN")
-    assert status(ana.send("PUT", f"{NS}/apps/app", body)) == 200
+    assert [status(ana.send(verb, path, body)) for verb, path in calls] == [200, 200]
 
 
 @pytest.mark.parametrize("policy", ["3.4", "3.5"])

@@ -78,6 +78,31 @@ def test_an_application_is_deployed_and_found_by_its_version() -> None:
     assert ana.get(f"{NS}/apps").json() == []
 
 
+@pytest.mark.parametrize(("policy", "takes_the_artifact"), [("3.4", False), ("3.5", False), ("4.3", True)])
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [
+        ("POST", "/update", ETL),
+        ("POST", "/update", {"config": {}}),
+        ("PUT", "", ETL),
+        ("POST", "/versions/2.0/create", ETL),
+    ],
+    ids=["update", "update without saying of which", "deploy over", "deploy another version"],
+)
+def test_an_application_is_updated_by_who_may_use_its_artifact_too(
+    policy: str, takes_the_artifact: bool, verb: str, path: str, body: dict[str, Any]
+) -> None:
+    root, bob, app = a_site(policy), Caller("bob"), f"{NS}/apps/shop"
+    content = {"artifact": ETL["artifact"]}
+    entities.create(root, text("application:ns1.shop"), by=OPERATOR, content=content)
+    give(root, "application:ns1.shop", "bob", "ADMIN")
+    if policy == "3.4":  # to deploy, also over what is there
+        give(root, "namespace:ns1", "bob", "WRITE")
+    assert bob.send(verb, f"{app}{path}", body).status_code == (403 if takes_the_artifact else 200)
+    give(root, "artifact:ns1.etl", "bob", "READ")
+    assert bob.send(verb, f"{app}{path}", body).status_code == 200
+
+
 @pytest.mark.parametrize("version", ["a b", "a*", "x" * 101])
 def test_a_version_that_cdap_has_not_is_refused(version: str) -> None:
     root = a_site("4.3")

@@ -63,7 +63,8 @@ class Entered:
 
     @property
     def url(self) -> str:
-        return f"{self.kind.KIND.code}+http://:{self.token}@127.0.0.1:{self.peer.port}{self.path}"
+        token = quote(self.token, safe="")  # one of a CDAP has signs that end the name in an address
+        return f"{self.kind.KIND.code}+http://:{token}@127.0.0.1:{self.peer.port}{self.path}"
 
     def on(self, method: str, path: str, body: Any = None) -> Any:
         response = self.peer.send(method, path, body, token=self.token)

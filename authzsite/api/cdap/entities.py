@@ -25,6 +25,7 @@ from authzsite.api.cdap.entity_bodies import (
     SYSTEM,
     Kind,
     Shown,
+    artifact_of,
     namespace_named,
 )
 from authzsite.api.cdap.problems import Denied, Problem
@@ -145,7 +146,16 @@ class EntityCall(CdapCall):
             if described.principal not in ("", before.get(entities.PRINCIPAL, "")):
                 raise Problem(403, f"The principal of '{entity}' cannot be changed.")
             content = described.kept(before)
-            entities.update(self.root, entity, by=self.actor, comment=described.comment, content=content)
+            after = {**before, **content} if kind.type == "application" else {}
+            self._must_be_there(described.made_with)
+            entities.update(
+                self.root,
+                entity,
+                by=self.actor,
+                made_with=artifact_of(entity.parts[0], after),
+                comment=described.comment,
+                content=content,
+            )
 
     def delete_one(self, entity: Authorizable) -> HttpResponse:
         self.require_scope("manage")

@@ -168,6 +168,16 @@ def _namespace(shown: Shown) -> dict[str, Any]:
 # applications and artifacts
 
 
+def artifact_of(namespace: str, content: Mapping[str, Any]) -> Authorizable | None:
+    """The artifact that an application of a namespace was deployed from; None for anything else."""
+    kept = content.get("artifact")
+    return _artifact_in(namespace, kept["scope"], kept["name"]) if kept else None
+
+
+def _artifact_in(namespace: str, scope: str, name: str) -> Authorizable:
+    return KINDS["artifacts"].entity(SYSTEM if scope == "SYSTEM" else namespace, name)
+
+
 def _read_application(namespace: str, body: Mapping[str, Any]) -> Description:
     artifact = body.get("artifact")
     version = {"version": text(body, APP_VERSION)} if APP_VERSION in body else {}
@@ -176,8 +186,7 @@ def _read_application(namespace: str, body: Mapping[str, Any]) -> Description:
     if not isinstance(artifact, dict) or not text(artifact, "name"):
         raise Problem(400, "artifact must be a JSON object with name, version and scope")
     scope = text(artifact, "scope").upper() or "USER"
-    home = SYSTEM if scope == "SYSTEM" else namespace
-    made_with = KINDS["artifacts"].entity(home, text(artifact, "name"))
+    made_with = _artifact_in(namespace, scope, text(artifact, "name"))
     kept = {"name": made_with.parts[-1], "version": text(artifact, "version") or SNAPSHOT, "scope": scope}
     return Description(_comment(body), text(body, "principal"), made_with, {**version, "artifact": kept})
 
