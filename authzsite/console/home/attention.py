@@ -74,7 +74,7 @@ class Attention:
                 yield Item(Face("thing", "key"), f"{realm.name}:", text, note, look)
 
     def _ends_now(self) -> Iterable[Item]:
-        """What people lose first; not what only leads to something."""
+        """What ends first; not what only leads to something."""
         telling = [ending for ending in self.desk.endings if not ending.code.startswith("USE_")]
         for item in telling[:3]:
             node, right = item.node, terms.lower(right_words(item))
@@ -84,7 +84,10 @@ class Attention:
             yield Item(
                 holder_of(item).face,
                 holder_of(item).name,
-                _("loses %(right)s on") % {"right": right} if item.code else _("loses role"),
+                # not what they lose: they may have the same by another path
+                _("has a grant that ends: %(right)s on") % {"right": right}
+                if item.code
+                else _("holds a role that ends:"),
                 note,
                 extend(item),
                 terms.short_name(node),
