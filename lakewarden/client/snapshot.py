@@ -134,6 +134,12 @@ class Snapshot:
             raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to be used")
 
     @cached_property
+    def _good(self) -> tuple[float, float]:
+        """From when until when `check` finds nothing amiss."""
+        too_long = self.issued and self.expires - self.issued > LONGEST
+        return self.issued - SKEW, float("-inf") if too_long else self.good_until
+
+    @cached_property
     def good_until(self) -> float:
         """The moment from which on it must not be used."""
         return self.expires if self.next_change_at is None else min(self.expires, self.next_change_at)
@@ -144,19 +150,21 @@ class Snapshot:
 
     def _located(self, ref: ObjectRef) -> tuple[Lineage, Standing | None]:
         """The same, and what is held over all levels but the last, where that is remembered."""
-        law = self._law
-        if law.by_text and isinstance(law, dialects.TextDialect):
-            top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
-            return (law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()), None
-        type, path = ref.type, ref.path
-        if law.ignores_case or not path or type == "schema":
-            return next(iter(self._lineages(ref, lambda key: ())), ()), None
-        if ref.realm != self.realm:
-            return (), None
-        above, begins, standing = self._known_containers.get((type, path[:-1])) or self._remembered(ref)
+        container = self._known_containers.get((ref.type, ref.path[:-1]))
+        if container is None or ref.realm != self.realm:
+            law = self._law
+            if law.by_text and isinstance(law, dialects.TextDialect):
+                top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
+                return (law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()), None
+            if law.ignores_case or not ref.path or ref.type == "schema":
+                return next(iter(self._lineages(ref, lambda key: ())), ()), None
+            if ref.realm != self.realm:
+                return (), None
+            container = self._remembered(ref)
+        above, begins, standing = container
         if not above:
             return (), None
-        name = path[-1]
+        type, name = ref.type, ref.path[-1]
         key = begins + (join_name((name,)) if "." in name or '"' in name else name)
         if self.hidden:
             key = self._veiled(key)
@@ -254,7 +262,9 @@ class Snapshot:
         `lineage` is one of `lineages`.  Raises BadSnapshot once the snapshot is too old.
         """
         now = time.time() if now is None else now
-        self.check(now)
+        first, until = self._good
+        if not first <= now < until:
+            self.check(now)
         operation = self._operations.get((ref.type, action))
         if operation is None:
             operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action

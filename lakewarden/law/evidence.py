@@ -10,7 +10,19 @@ from functools import cached_property
 from typing import NamedTuple, cast
 
 from lakewarden.law import pattern_levels
-from lakewarden.law.conditions import BELOW, HELD, MEMBER, NO_DENIAL, RIGHT, SELF, SERVICE_ADMIN, Atom
+from lakewarden.law.conditions import (
+    BELOW,
+    HELD,
+    MEMBER,
+    NO_DENIAL,
+    RIGHT,
+    SELF,
+    SERVICE_ADMIN,
+    Atom,
+    Condition,
+    Way,
+    ways,
+)
 from lakewarden.law.conditions import OWNER as OWNS
 from lakewarden.law.dialects.base import Dialect
 from lakewarden.law.dialects.patterns import TextDialect
@@ -57,6 +69,35 @@ class AtomState(NamedTuple):
     order: tuple[int, str, str]
 
 
+class PossibleWay(NamedTuple):
+    """A way that can be taken on the levels asked about; `ordered` from the root down, as a path is read.
+
+    The `inborn` atoms of it are nobody's to give: who somebody is, and what is below the object.
+    """
+
+    way: Way
+    ordered: tuple[Atom, ...]
+    inborn: tuple[Atom, ...]
+
+
+class Shape(NamedTuple):
+    """What follows from the law and the types of the levels alone: the possible ways of conditions, and the
+    depth of the narrowest level at which an atom could be given."""
+
+    ways: dict[Condition, tuple[PossibleWay, ...]]
+    depths: dict[Atom, int | None]
+
+
+MOST_SHAPES = 1_000
+_SHAPES: dict[tuple[str, tuple[str, ...]], Shape] = {}
+
+
+def _shape(law: Dialect, lineage: Lineage) -> Shape:
+    if len(_SHAPES) >= MOST_SHAPES:
+        _SHAPES.clear()
+    return _SHAPES.setdefault((law.code, tuple(level.type for level in lineage)), Shape({}, {}))
+
+
 class Evidence:
     """The levels that a question is about and the rules that are true on them."""
 
@@ -72,6 +113,10 @@ class Evidence:
         self.slice, self.law, self.names = slice, law, names
         self.asked = lineage[-1].key if lineage else None
         self.levels = levels = (*lineage, *also[1:])
+        # with a second object a level may stand twice
+        self.shape = Shape({}, {}) if also else _shape(law, lineage)
+        self._states: dict[Atom, AtomState] = {}
+        self._lacks: dict[Atom, tuple[Lack, ...]] = {}
         depth = {level.key: place for place, level in enumerate(levels)}
         on_them = _by_object(slice)
         live = [rule for key in depth for rule in on_them.get(key, ()) if rule.holds_at(now)]
@@ -85,6 +130,21 @@ class Evidence:
             rule.allow if rule.privilege == OWNER else privilege is not None and level.type in privilege.binds
         )
 
+    def possible(self, condition: Condition) -> tuple[PossibleWay, ...]:
+        """The ways of a condition, each atom of which could be given here or needs no place."""
+        possible = self.shape.ways.get(condition)
+        if possible is None:
+            open_ways = [way for way in ways(condition) if all(self.state(atom).is_possible for atom in way)]
+            possible = self.shape.ways[condition] = tuple(
+                PossibleWay(
+                    way,
+                    tuple(sorted(way, key=lambda atom: self.state(atom).order)),
+                    tuple(atom for atom in way if atom.kind in (SELF, BELOW)),
+                )
+                for way in open_ways
+            )
+        return possible
+
     def state(self, atom: Atom) -> AtomState:
         """What is true of an atom, worked out once: most ways ask for the same ones."""
         state = self._states.get(atom)
@@ -96,20 +156,30 @@ class Evidence:
         given, denied = self._given_and_denied
         allows = given.get(atom.name, ())
         denials: tuple[Rule, ...] = ()
-        place = self.levels[0] if self.levels else None
         if atom.kind == RIGHT or atom.kind == NO_DENIAL:
             denials = denied.get(atom.name, ())
-            place = self._nearest(self.law.privileges[atom.name].binds)
             holds = not denials and (atom.kind == NO_DENIAL or bool(allows))
         elif atom.kind == OWNS:
             keys = {level.key for level in self.levels if level.type == atom.name}
             allows = tuple(rule for rule in given.get(OWNER, ()) if rule.object in keys)
-            place, holds = self._nearest((atom.name,)), bool(allows)
+            holds = bool(allows)
         elif atom.kind == SELF:
             holds = bool(self.levels) and self.asked in self.slice.selves
         else:
             holds = self.slice.member if atom.kind == MEMBER else self.slice.service_admin
-        return self._state(atom, holds, allows, denials, place)
+        return self._state(atom, holds, allows, denials, self._depth(atom))
+
+    def _depth(self, atom: Atom) -> int | None:
+        """That of the narrowest level at which what an atom asks for could be given."""
+        if atom not in self.shape.depths:
+            if atom.kind == RIGHT or atom.kind == NO_DENIAL:
+                depth = self._deepest(self.law.privileges[atom.name].binds)
+            elif atom.kind == OWNS:
+                depth = self._deepest((atom.name,))
+            else:
+                depth = 0 if self.levels else None
+            self.shape.depths[atom] = depth
+        return self.shape.depths[atom]
 
     def _state(
         self,
@@ -117,13 +187,14 @@ class Evidence:
         holds: bool,
         allows: tuple[Rule, ...],
         denials: tuple[Rule, ...],
-        place: Level | None,
+        depth: int | None,
     ) -> AtomState:
-        order = (self.depths[place] if place else -1, atom.kind, atom.name)
+        place = None if depth is None else self.levels[depth]
+        order = (-1 if depth is None else depth, atom.kind, atom.name)
         return AtomState(holds, allows, denials, place, place is not None or is_placeless(atom), order)
 
-    def _nearest(self, types: Collection[str]) -> Level | None:
-        return next((level for level in reversed(self.levels) if level.type in types), None)
+    def _deepest(self, types: Collection[str]) -> int | None:
+        return next((at for at in range(len(self.levels) - 1, -1, -1) if self.levels[at].type in types), None)
 
     @cached_property
     def _given_and_denied(self) -> tuple[dict[str, tuple[Rule, ...]], dict[str, tuple[Rule, ...]]]:
@@ -141,18 +212,6 @@ class Evidence:
         if lacks is None:
             lacks = self._lacks[atom] = () if self.state(atom).holds else tuple(_lacks_of(atom, self))
         return lacks
-
-    @cached_property
-    def _lacks(self) -> dict[Atom, tuple[Lack, ...]]:
-        return {}
-
-    @cached_property
-    def _states(self) -> dict[Atom, AtomState]:
-        return {}
-
-    @cached_property
-    def depths(self) -> dict[Level, int]:
-        return {level: depth for depth, level in enumerate(self.levels)}
 
     @cached_property
     def heights(self) -> dict[Key, int]:
@@ -186,7 +245,8 @@ class TextEvidence(Evidence):
     ) -> None:
         self.slice, self.law = slice, law
         self.lineage, self.also, self.levels = lineage, also, (*lineage, *also[1:])
-        self.asked = lineage[-1].key
+        self.asked, self.shape = lineage[-1].key, Shape({}, {})
+        self._states, self._lacks = {}, {}
         ways_down = [item[:at] for item in (lineage, also) for at in range(1, len(item) + 1)]
         self.names = {item[-1].key: pattern_levels.text_of(item) for item in ways_down}
         live = (rule for rule in slice.rules if rule.holds_at(now))
@@ -196,8 +256,7 @@ class TextEvidence(Evidence):
         if atom.kind not in (HELD, BELOW, OWNS):
             return super()._assessed(atom)
         allows = tuple(rule for rule in self.rules if self._gives(rule, atom))
-        place = self._place_of_text(atom)
-        return self._state(atom, bool(allows), allows, (), place)
+        return self._state(atom, bool(allows), allows, (), self._depth(atom))
 
     def _gives(self, rule: Rule, atom: Atom) -> bool:
         if atom.kind == OWNS:
@@ -210,13 +269,13 @@ class TextEvidence(Evidence):
         fits = atom.name in (rule.privilege, *self.law.implied.get(rule.privilege, ()))
         return fits and level is not None and pattern_levels.names(rule, *pattern_levels.named(level))
 
-    def _place_of_text(self, atom: Atom) -> Level | None:
-        if atom.kind == OWNS:
-            return self._nearest((atom.name,))
-        if atom.kind == BELOW:
-            return self.lineage[-1]
-        level = pattern_levels.level_of(atom.on, self.lineage, self.also)
-        return level[-1] if level else None
+    def _depth(self, atom: Atom) -> int | None:
+        if atom.kind not in (HELD, BELOW):
+            return super()._depth(atom)
+        level = self.lineage
+        if atom.kind == HELD:
+            level = pattern_levels.level_of(atom.on, self.lineage, self.also)
+        return max(at for at, each in enumerate(self.levels) if each == level[-1]) if level else None
 
 
 def is_placeless(atom: Atom) -> bool:

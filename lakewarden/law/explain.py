@@ -13,7 +13,6 @@ from lakewarden.law.conditions import (
     BELOW,
     HELD,
     RIGHT,
-    SELF,
     All,
     AnyOf,
     Atom,
@@ -169,21 +168,19 @@ def _together(decision: Decision, test: Test, parts: Sequence[Explanation]) -> E
 
 def _by_law(decision: Decision, evidence: Evidence, test: Test) -> Explanation:
     condition = test.condition
-    open_ways = [way for way in ways(condition) if all(evidence.state(atom).is_possible for atom in way)]
+    possible = evidence.possible(condition)
     if decision:
-        true = (way for way in open_ways if _all_hold(way, evidence))
-        way = min(true, key=lambda way: sum(atom.kind in GIVEN for atom in way))
-        because = tuple(
-            evidence.state(atom).allows[0] for atom in _ordered(way, evidence) if atom.kind in GIVEN
-        )
+        true = (item for item in possible if _all_hold(item.way, evidence))
+        way, ordered, _ = min(true, key=lambda item: sum(atom.kind in GIVEN for atom in item.way))
+        because = tuple(evidence.state(atom).allows[0] for atom in ordered if atom.kind in GIVEN)
         return Explanation(decision, _rooted(evidence, test, condition, way), tuple(dict.fromkeys(because)))
     entry = (member,) if test.operation.membership else ()
     # nobody is made somebody else, and nothing given unseen; every other atom can be brought about
     outs = sorted(
         (
-            (_lacks((*entry, *_ordered(way, evidence)), evidence), way)
-            for way in open_ways
-            if all(atom.kind not in (SELF, BELOW) or evidence.state(atom).holds for atom in way)
+            (_lacks((*entry, *ordered), evidence), way)
+            for way, ordered, inborn in possible
+            if _all_hold(inborn, evidence)
         ),
         key=lambda out: _opens(out[0], evidence),
     )
@@ -206,13 +203,8 @@ def _by_mode(decision: Decision, evidence: Evidence) -> Explanation:
     return Explanation(decision, tree, (), tuple(lacks))
 
 
-def _all_hold(way: Way, evidence: Evidence) -> bool:
+def _all_hold(way: Iterable[Atom], evidence: Evidence) -> bool:
     return all(evidence.state(atom).holds for atom in way)
-
-
-def _ordered(way: Way, evidence: Evidence) -> list[Atom]:
-    """From the root down, as a path is read."""
-    return sorted(way, key=lambda atom: evidence.state(atom).order)
 
 
 def _lacks(atoms: Iterable[Atom], evidence: Evidence) -> tuple[Lack, ...]:
@@ -269,11 +261,7 @@ def _leaf(atom: Atom, evidence: Evidence, *, needed: bool) -> Node:
 
 def _choice(condition: AnyOf, evidence: Evidence, way: Way | None) -> Node:
     """A choice shows only what could apply here, and lights the one branch that the way takes."""
-    parts = [part for part in condition.parts if _applies(part, evidence)]
+    parts = [part for part in condition.parts if evidence.possible(part)]
     chosen = next((part for part in parts if way is not None and any(w <= way for w in ways(part))), None)
     children = tuple(_node(part, evidence, way if part is chosen else None) for part in parts)
     return Node(any(child.holds for child in children), "any", children=children, needed=way is not None)
-
-
-def _applies(condition: Condition, evidence: Evidence) -> bool:
-    return any(all(evidence.state(atom).is_possible for atom in way) for way in ways(condition))
