@@ -272,7 +272,7 @@ class TextEvidence(Evidence):
     def _depth(self, atom: Atom) -> int | None:
         if atom.kind not in (HELD, BELOW):
             return super()._depth(atom)
-        level = self.lineage
+        level: Lineage | None = self.lineage
         if atom.kind == HELD:
             level = pattern_levels.level_of(atom.on, self.lineage, self.also)
         return max(at for at, each in enumerate(self.levels) if each == level[-1]) if level else None

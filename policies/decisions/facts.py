@@ -25,7 +25,7 @@ from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
 from policies.decisions import authorizers, live_history, replica, role_facts
-from policies.decisions.alike import NOTHING, Alike, alike, holders_among
+from policies.decisions.alike import NOTHING, Alike, NamedRow, alike, holders_among
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.fact_rows.statement import statement_of
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
@@ -309,12 +309,26 @@ class Loaded:
 
     def _parts_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Sequence[Rule]]:
         yield from self._held(principal, (), ALWAYS, objects)
-        for group, name, window in self.groups.get(principal, ()):
-            yield from self._held(group, (Station("group", name, group),), window, objects)
+        for group in self.groups.get(principal, ()):
+            yield from self._held_inside(group) if objects is None else self._held_by(group, objects)
         for holder, kind, name in self.aliases.get(principal, ()):
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
             yield tuple(rules_from(self.direct.get(holder, ()), via, ALWAYS))
+
+    def _held_inside(self, row: NamedRow) -> Sequence[Sequence[Rule]]:
+        """What somebody holds by being in a group for that time; made once for all of its people."""
+        if row not in self._inside:
+            self._inside[row] = list(self._held_by(row, None))
+        return self._inside[row]
+
+    @cached_property
+    def _inside(self) -> dict[NamedRow, list[Sequence[Rule]]]:
+        return {}
+
+    def _held_by(self, row: NamedRow, objects: Collection[Key] | None) -> Iterable[Sequence[Rule]]:
+        group, name, window = row
+        return self._held(group, (Station("group", name, group),), window, objects)
 
     def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
         """What a realm's settings give: to its master user, to its admin group, and a principal of a name

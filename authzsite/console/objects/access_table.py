@@ -115,8 +115,7 @@ class AccessTable:
         """Nearest path first, owners before others, then by name."""
 
         def order(row: Access) -> tuple[int, bool, str]:
-            nearest = max((path.depth for path in row.paths), default=-1)
-            return -nearest, not row.owns, row.principal.label.casefold()
+            return -row.ways.depth, not row.owns, row.principal.label.casefold()
 
         return sorted(self.map.rows(), key=order)
 
@@ -428,7 +427,7 @@ def owner_words(who_has: AccessTable, depth: int) -> str:
 
 
 def _hows_of(row: Access, soon: float) -> Iterator[str]:
-    if any(path.direct for path in row.paths):
+    if row.ways.direct:
         yield "direct"
     if row.principal.kind == Principal.Kind.GROUP:
         yield "group"

@@ -54,28 +54,59 @@ class Path:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The paths that reach a holder, and what they say together; the same for all who hold the same so."""
+
+    paths: tuple[Path, ...]
+
+    @cached_property
+    def owns(self) -> bool:
+        return any(path.owner for path in self.paths)
+
+    @cached_property
+    def denied(self) -> bool:
+        return any(path.denies for path in self.paths)
+
+    @cached_property
+    def direct(self) -> bool:
+        return any(path.direct for path in self.paths)
+
+    @cached_property
+    def above(self) -> bool:
+        """Whether all of them are above the object."""
+        return bool(self.paths) and all(path.above for path in self.paths)
+
+    @cached_property
+    def depth(self) -> int:
+        """That of the nearest path."""
+        return max((path.depth for path in self.paths), default=-1)
+
+
 @dataclass(frozen=True)
 class Access:
     """What one holder can do to the object: the actions allowed, and every path that says anything of it."""
 
     principal: Principal
     can: frozenset[str]
-    owns: bool
-    paths: tuple[Path, ...]
+    ways: Ways
     loaded: facts.Loaded
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return self.ways.paths
 
     @property
     def slice(self) -> Slice:
         return self.loaded.slice_of(self.principal)
 
     @property
-    def nearest(self) -> int:
-        """How far above the object the nearest path sits."""
-        return min((path.above for path in self.paths), default=False)
+    def owns(self) -> bool:
+        return self.ways.owns
 
     @property
     def denied(self) -> bool:
-        return any(path.denies for path in self.paths)
+        return self.ways.denied
 
 
 class AccessMap:
@@ -102,7 +133,9 @@ class AccessMap:
         self._by_signature: dict[Any, frozenset[str]] = {}
         self._by_person: dict[int, frozenset[str]] = {}
         self._accesses: dict[int, Access] = {}
-        self._paths: dict[int, tuple[Path, ...]] = {}
+        self._ways: dict[int, Ways] = {}
+        self._by_parts: dict[tuple[int, ...], Ways] = {}
+        self._holding_now: dict[Ways, Ways] = {}
         self._by_part: dict[int, tuple[Sequence[Rule], tuple[Path, ...]]] = {}
         self._depth_of, self._privileges = depths(node), relevant_privileges(node)
 
@@ -199,20 +232,23 @@ class AccessMap:
     def access_of(self, principal: Principal) -> Access:
         """What one of the people or holders, or the person asked about, can do."""
         if principal.pk not in self._accesses:
-            can, moment = self._decided(principal), self.now.timestamp()
-            paths = self._telling(principal)
-            if not all(path.rule.holds_at(moment) for path in paths):
-                paths = tuple(path for path in paths if path.rule.holds_at(moment))
-            self._accesses[principal.pk] = Access(
-                principal, can, any(path.owner for path in paths), paths, self.loaded
-            )
+            can, ways = self._decided(principal), self._now_of(self._telling(principal))
+            self._accesses[principal.pk] = Access(principal, can, ways, self.loaded)
         return self._accesses[principal.pk]
+
+    def _now_of(self, ways: Ways) -> Ways:
+        """Those of some ways that hold now."""
+        moment = self.now.timestamp()
+        if ways not in self._holding_now:
+            paths = tuple(path for path in ways.paths if path.rule.holds_at(moment))
+            self._holding_now[ways] = ways if len(paths) == len(ways.paths) else Ways(paths)
+        return self._holding_now[ways]
 
     def rows(self) -> list[Access]:
         """One row for each holder, nearest path first, then by name; groups stand for their people."""
         rows = [self.access_of(row) for row in self.holders.values()]
         telling = [row for row in rows if row.paths]
-        return sorted(telling, key=lambda row: (row.nearest, row.principal.label.casefold()))
+        return sorted(telling, key=lambda row: (row.ways.above, row.principal.label.casefold()))
 
     def count(self, action: str) -> tuple[int, int]:
         """How many people and how many services can do it."""
@@ -248,17 +284,20 @@ class AccessMap:
         moment = self.now.timestamp()
         grants = []
         for row in self.holders.values():
-            starts = ((path, path.rule.valid_from) for path in self._telling(row))
+            starts = ((path, path.rule.valid_from) for path in self._telling(row).paths)
             if paths := tuple(path for path, start in starts if start is not None and start > moment):
                 grants.append((row, paths))
         return sorted(grants, key=lambda item: item[0].label.casefold())
 
-    def _telling(self, principal: Principal) -> tuple[Path, ...]:
+    def _telling(self, principal: Principal) -> Ways:
         """What speaks of the object itself, whenever it holds."""
-        if principal.pk not in self._paths:
-            parts = self._managing_facts.parts_for(principal, principal.pk)
-            self._paths[principal.pk] = tuple(chain.from_iterable(map(self._paths_by, parts)))
-        return self._paths[principal.pk]
+        if principal.pk not in self._ways:
+            parts = list(map(self._paths_by, self._managing_facts.parts_for(principal, principal.pk)))
+            like = tuple(map(id, parts))
+            if like not in self._by_parts:
+                self._by_parts[like] = Ways(tuple(chain.from_iterable(parts)))
+            self._ways[principal.pk] = self._by_parts[like]
+        return self._ways[principal.pk]
 
     def _paths_by(self, rules: Sequence[Rule]) -> tuple[Path, ...]:
         """The paths of some rules; of those that many people share, once for all of them."""
