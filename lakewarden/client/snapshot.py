@@ -109,6 +109,9 @@ class Snapshot:
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hidden_spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     off: frozenset[str] = frozenset()
+    _known_containers: dict[tuple[str, tuple[str, ...]], _Container] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def read(cls, data: Data, *, now: float | None = None) -> Snapshot:
@@ -125,19 +128,21 @@ class Snapshot:
     def check(self, now: float) -> None:
         """Raise BadSnapshot unless the snapshot may be gone by at `now`."""
         if self.issued > now + SKEW:
-            ahead = int(self.issued - now)
-            text = f"the snapshot was issued {ahead} s from now; set this machine's clock, or the console's"
-            raise BadSnapshot("clock", text)
-        if self.issued and self.expires - self.issued > LONGEST:
+            ahead = f"the snapshot was issued {int(self.issued - now)} s from now"
+            raise BadSnapshot("clock", f"{ahead}; set this machine's clock, or the console's")
+        if self._claims_too_long:
             raise BadSnapshot("expired", "the snapshot claims to be valid for longer than a day")
         if now >= self.good_until:
             raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to be used")
 
     @cached_property
+    def _claims_too_long(self) -> bool:
+        return bool(self.issued) and self.expires - self.issued > LONGEST
+
+    @cached_property
     def _good(self) -> tuple[float, float]:
         """From when until when `check` finds nothing amiss."""
-        too_long = self.issued and self.expires - self.issued > LONGEST
-        return self.issued - SKEW, float("-inf") if too_long else self.good_until
+        return self.issued - SKEW, float("-inf") if self._claims_too_long else self.good_until
 
     @cached_property
     def good_until(self) -> float:
@@ -173,10 +178,9 @@ class Snapshot:
         return above + (Level(type, key),), standing  # noqa: RUF005  quicker than unpacking
 
     def _remembered(self, ref: ObjectRef) -> _Container:
-        """What lies above an object, and is the same for all of its type that lie there.
+        """What lies above an object and all of its type there; no levels for what cannot be here.
 
-        Remembered, because jobs ask about one table of a schema after the other; no levels for what cannot
-        be here.
+        Remembered, because jobs ask about one table of a schema after the other.
         """
         types = self._law.type_path(ref.type, len(ref.path))
         if types is None:
@@ -195,10 +199,6 @@ class Snapshot:
         return container
 
     @cached_property
-    def _known_containers(self) -> dict[tuple[str, tuple[str, ...]], _Container]:
-        return {}
-
-    @cached_property
     def _law(self) -> Dialect:
         return dialects.get(self.dialect)
 
@@ -207,8 +207,7 @@ class Snapshot:
 
         For those who ask about names whose case does not count: only what all of them allow is allowed.
         """
-        law = dialects.get(self.dialect)
-        if isinstance(law, dialects.TextDialect) or law.ignores_case:
+        if isinstance(self._law, dialects.TextDialect) or self._law.ignores_case:
             return [self.lineage(ref)]
         return self._lineages(ref, self._other_spellings)
 
@@ -286,12 +285,11 @@ class Snapshot:
         if not lineage or (not decision and any(level.key in self.hidden for level in lineage)):
             lack = Lack("object", object=key_of(ref), object_type=ref.type, name=str(ref))
             return Explanation(decision, Node(False, "unknown", UNKNOWN_OBJECT), missing=(lack,))
+        names = {level.key: str(level.key).partition(":")[2] for level in lineage}
         stopped = blocking(lineage, decision.operation, self.off)
         if decision.reason == SWITCHED_OFF and stopped is not None:
-            name = str(stopped.key).partition(":")[2]
-            lack = Lack(SWITCHED_OFF, object=stopped.key, object_type=stopped.type, name=name)
+            lack = Lack(SWITCHED_OFF, object=stopped.key, object_type=stopped.type, name=names[stopped.key])
             return Explanation(decision, Node(False, SWITCHED_OFF), missing=(lack,))
-        names = {level.key: str(level.key).partition(":")[2] for level in lineage}
         return explain(self.slice, decision.operation, lineage, now=now, names=names)
 
     def at(self, location: str) -> ObjectRef | None:

@@ -111,4 +111,4 @@ def test_behind_many_people_the_uses_come_first(shop: Node, signed_in: Enter) ->
 def test_what_is_lost_is_said_in_german(shop: Node, signed_in: Enter) -> None:
     address = f"/roles/{the('role', 'sales_read').id}/unassign?who=group:analysts"
     answer = signed_in("marek").get(address, headers={"accept-language": "de"})
-    assert "lesen auf jedem Objekt vom Typ Tabelle in sales" in " ".join(answer.content.decode().split())
+    assert "lesen für alle Tabellen in sales" in " ".join(answer.content.decode().split())
