@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -27,14 +28,15 @@ def test_random_worlds_are_answered_alike(cdap: Cdap, figures: Any) -> None:
         return world(rng), list(questions(rng, QUESTIONS))
 
     a_cdap("4.3", owner=ADMIN)
-    ours, theirs = Here(cdap.jar), There(cdap)
-    compared = Comparison(ours, theirs, reading)
-    left = unexplained(compared, world_of, reading, figures, worlds=40)
-    named = Counter(map(reading, compared.differences))
-    print("\n".join(f"{number} × {name}" for name, number in named.most_common()))
-    message = _counted(left)
-    if left and os.environ.get("SHRINK"):
-        message += f"\n\n{smallest(ours, theirs, left[0])}"
+    ours = Here(cdap.jar)
+    with closing(There(cdap)) as theirs:
+        compared = Comparison(ours, theirs, reading)
+        left = unexplained(compared, world_of, reading, figures, worlds=40)
+        named = Counter(map(reading, compared.differences))
+        print("\n".join(f"{number} × {name}" for name, number in named.most_common()))
+        message = _counted(left)
+        if left and os.environ.get("SHRINK"):
+            message += f"\n\n{smallest(ours, theirs, left[0])}"
     assert not left, message
 
 
