@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from accounts.models import Principal
-from catalog.models import Placement, Securable
+from catalog.models import Placement
 from catalog.nodes import Node
 from policies.events import EventDraft
 from policies.models import Assignment, Event
@@ -25,17 +25,6 @@ def is_personal(role_name: str) -> bool:
 def tells_of_personal_role(event: Event | EventDraft) -> bool:
     """Whether an event is about a personal role itself, which comes and goes with what is given by it."""
     return event.object_type == "role" and is_personal(str(event.data.get("role", "")))
-
-
-def find(node: Node, principal: Principal) -> Securable | None:
-    """The personal role of a principal in the node's realm, if it has one now."""
-    place = (
-        Placement.objects.open()
-        .filter(scope=node.root_id, type="role", name=name_for(principal))
-        .select_related("securable")
-        .first()
-    )
-    return place.securable if place else None
 
 
 def find_all(node: Node, principals: Collection[Principal]) -> dict[int, int]:

@@ -35,16 +35,16 @@ class ChangeInProgress:
         self, fact: Fact, said: EventDraft, *, by: Authority, told: Mapping[str, Any] | None = None
     ) -> None:
         """Open a fact and say so; `told` are values that the record tells otherwise: they name a person."""
-        self.begin_all([(fact, said)], by=by, told=told)
+        self.begin_all([(fact, said)], by=by, told=[told or {}])
 
     def begin_all(
         self,
         facts: Sequence[tuple[Fact, EventDraft]],
         *,
         by: Authority,
-        told: Mapping[str, Any] | None = None,
+        told: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Open many facts of one model in one statement."""
+        """Open many facts of one model in one statement; `told` has as many as there are facts, or none."""
         rows = [fact for fact, _ in facts]
         for row, number in zip(rows, _numbers_for(rows), strict=True):
             row.pk, row.opened = number, self.revision
@@ -52,9 +52,9 @@ class ChangeInProgress:
         if rows:
             type(rows[0]).objects.bulk_create(rows, batch_size=1000)
         _drop_stale(rows)
-        for fact, draft in facts:
+        for (fact, draft), otherwise in zip(facts, told or [{}] * len(facts), strict=True):
             self.begun.append(fact)
-            state = {**fact_values(fact), **(told or {})}
+            state = {**fact_values(fact), **otherwise}
             self._note(draft, {"fact": fact_code(fact), "by": by.ground, "state": state})
 
     def end(self, fact: Fact, said: EventDraft, *, by: Authority) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from django.db.models import Q
 from django.utils.translation import gettext
@@ -22,14 +22,6 @@ Held = dict[str, int]
 """The holder of a grant, as the fields of its row."""
 
 
-def find(node: Node, holder: Principal) -> Held | None:
-    """What holds the direct grants of a principal now; None when nothing does yet."""
-    if dialects.get(node.kind).grantees:
-        return {"holder_id": holder.pk}
-    role = personal_role_names.find(node, holder)
-    return {"role_id": role.pk} if role else None
-
-
 def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, int]]:
     """Which grants are direct ones of these holders, and the holder of each personal role.  One query."""
     if dialects.get(node.kind).grantees:
@@ -40,18 +32,27 @@ def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, i
 
 def ensure(current: ChangeInProgress, node: Node, holder: Principal) -> Held:
     """What is to hold a direct grant to a principal, made when absent.  Raises Invalid."""
+    return ensure_all(current, node, [holder])[holder.pk]
+
+
+def ensure_all(current: ChangeInProgress, node: Node, holders: Iterable[Principal]) -> dict[int, Held]:
+    """The same for many, by principal."""
+    every = {holder.pk: holder for holder in holders}
     grantees = dialects.get(node.kind).grantees
     if not grantees:
-        return {"role_id": personal_roles.ensure(current, node, holder).pk}
-    if holder.kind not in grantees:
-        raise Invalid(
-            gettext("In %(realm)s nothing can be granted to a %(kind)s.")
-            % {"realm": node.realm, "kind": holder.get_kind_display()}
-        )
-    if not Grant.objects.filter(holder=holder, securable__realm=node.realm_id).exists():
-        # others may bear this name in other letters, or end as the pattern says, and know nothing of it yet
+        roles = personal_roles.ensure_all(current, node, every.values())
+        return {key: {"role_id": role} for key, role in roles.items()}
+    for holder in every.values():
+        if holder.kind not in grantees:
+            raise Invalid(
+                gettext("In %(realm)s nothing can be granted to a %(kind)s.")
+                % {"realm": node.realm, "kind": holder.get_kind_display()}
+            )
+    known = Grant.objects.filter(any_of("holder_id", every), securable__realm=node.realm_id)
+    if every.keys() - set(known.values_list("holder", flat=True).distinct()):
+        # others may bear such a name in other letters, or end as the pattern says, and know nothing of it yet
         current.touch(realm_key(node.realm_id))
-    return {"holder_id": holder.pk}
+    return {key: {"holder_id": key} for key in every}
 
 
 def path(node: Node, holder: Principal) -> tuple[Station, ...]:

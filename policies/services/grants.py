@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -27,6 +28,9 @@ from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import check_binding, kept_begin, must_be_member
 
 GRANT = "grant"
+Draft = tuple[Grant, EventDraft]
+Key = tuple[int, int, str]
+"""The holder and the object, as their numbers, and the privilege."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +100,12 @@ def add(
     with change(GRANT_ADDED, realm=realm_of(wish.node), by=by, reason=reason) as current:
         authority = authority or authority_to_grant(wish.node, by, now=now)
         _check_holders(wish, seen)
-        return sum(_give(current, wish, gift, authority) for gift in gifts(wish, by, now=now))
+        return _give(current, wish, gifts(wish, by, now=now), {}, authority)
 
 
 def _check_holders(wish: GrantRequest, seen: int | None) -> None:
     _unchanged_since(wish.node, wish.holders, seen)
-    for holder in wish.holders:
-        must_be_member(wish.node, holder)
+    must_be_member(wish.node, *wish.holders)
 
 
 def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
@@ -121,11 +124,8 @@ def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen
                 raise Invalid(problem)
             authorities[wish.node.id] = authority_to_grant(wish.node, by, now=now)
             _check_holders(wish, seen)
-        authority = authorities[first.node.id]
-        return sum(
-            _give(current, first, gift, authorities.get(gift.node.id, authority))
-            for gift in gifts_of(wishes, by, now=now)
-        )
+        given = gifts_of(wishes, by, now=now)
+        return _give(current, first, given, authorities, authorities[first.node.id])
 
 
 def gifts(wish: GrantRequest, by: Actor, *, now: datetime) -> list[Grantable]:
@@ -184,24 +184,63 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
 
 
-def _give(current: ChangeInProgress, wish: GrantRequest, gift: Grantable, authority: Authority) -> bool:
-    check_binding(gift.node, gift.privilege)
-    held = grant_holders.ensure(current, gift.node, gift.holder)
-    mine = replaced(gift, wish.origin)
-    begin = kept_begin(wish.valid_from, mine.values_list("valid_from", flat=True), now=current.at)
-    window = {"valid_from": begin, "valid_until": wish.valid_until}
-    if mine.filter(**window).exists():
-        return False
-    for old in mine if wish.origin != Origin.REQUEST else ():  # what was asked for apart ends apart
-        current.end(old, said_of(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
-    grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=wish.origin, **window)
-    current.begin(grant, said_of(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
-    return True
+def _give(
+    current: ChangeInProgress,
+    wish: GrantRequest,
+    given: Sequence[Grantable],
+    authorities: Mapping[int, Authority],
+    otherwise: Authority,
+) -> int:
+    """Begin what is new of the gifts, and end what it takes the place of; how many are new.
+
+    `authorities` are by object, and `otherwise` is that for what lies on the way to one.
+    """
+    for node, code in dict.fromkeys((gift.node, gift.privilege) for gift in given):
+        check_binding(node, code)
+    held = grant_holders.ensure_all(current, wish.node, [gift.holder for gift in given])
+    before = _replaced(given, wish.origin)
+    ending, beginning = defaultdict[Authority, list[Draft]](list), defaultdict[Authority, list[Draft]](list)
+    for gift in dict.fromkeys(given):
+        mine = before[gift.holder.pk, gift.node.id, gift.privilege]
+        grant = _new(wish, gift, held[gift.holder.pk], mine, now=current.at)
+        if grant is None:
+            continue
+        authority = authorities.get(gift.node.id, otherwise)
+        if wish.origin != Origin.REQUEST:  # what was asked for apart ends apart
+            ending[authority] += [(old, said_of(GRANT_REMOVED, gift.node, gift.holder, old)) for old in mine]
+        beginning[authority].append((grant, said_of(GRANT_ADDED, gift.node, gift.holder, grant)))
+    for authority, rows in ending.items():
+        current.end_all(rows, by=authority)
+    for authority, rows in beginning.items():
+        current.begin_all(rows, by=authority)
+    return sum(map(len, beginning.values()))
 
 
-def replaced(gift: Grantable, origin: str = Origin.HAND) -> QuerySet[Grant]:
-    """The direct grants of the same privilege and origin that a new one takes the place of."""
-    return direct(gift.node, gift.holder).filter(privilege=gift.privilege, origin=origin)
+def _replaced(given: Sequence[Grantable], origin: str) -> dict[Key, list[Grant]]:
+    """The open direct grants of the same privilege and origin that new ones take the place of."""
+    nodes = list(dict.fromkeys(gift.node for gift in given))
+    before = defaultdict[Key, list[Grant]](list)
+    for holder, row in direct_of(nodes, {gift.holder for gift in given}):
+        if row.origin == origin:
+            before[holder.pk, row.securable_id or 0, row.privilege].append(row)
+    return before
+
+
+def _new(
+    wish: GrantRequest, gift: Grantable, held: grant_holders.Held, mine: Sequence[Grant], *, now: datetime
+) -> Grant | None:
+    """The grant of a gift; None where one of the same window stands among those before."""
+    begin = kept_begin(wish.valid_from, (row.valid_from for row in mine), now=now)
+    if any((row.valid_from, row.valid_until) == (begin, wish.valid_until) for row in mine):
+        return None
+    return Grant(
+        **held,
+        securable_id=gift.node.id,
+        privilege=gift.privilege,
+        origin=wish.origin,
+        valid_from=begin,
+        valid_until=wish.valid_until,
+    )
 
 
 def remove(
@@ -218,7 +257,11 @@ def remove(
     with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
         authority = authority or authority_to_grant(node, by)
         _unchanged_since(node, holders, seen)
-        return sum(_take(current, node, holder, privileges, authority) for holder in holders)
+        rows = [pair for pair in direct_of([node], holders) if pair[1].privilege in privileges]
+        ending = [(row, said_of(GRANT_REMOVED, node, holder, row)) for holder, row in rows]
+        current.end_all(ending, by=authority)
+        personal_roles.drop_when_empty(current, node, *holders)
+        return len(rows)
 
 
 def remove_all(
@@ -235,21 +278,10 @@ def remove_all(
         return sum(remove(node, holders, privileges, by=by, reason=reason, seen=seen) for node in nodes)
 
 
-def _take(
-    current: ChangeInProgress, node: Node, holder: Principal, privileges: Sequence[str], authority: Authority
-) -> int:
-    rows = list(direct(node, holder).filter(privilege__in=privileges))
-    for row in rows:
-        current.end(row, said_of(GRANT_REMOVED, node, holder, row), by=authority)
-    personal_roles.drop_when_empty(current, node, holder)
-    return len(rows)
-
-
 def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
     """The open direct ALLOW grants of a holder on an object."""
-    held = grant_holders.find(node, holder)
-    rows = Grant.objects.open().filter(securable=node.id, effect=Effect.ALLOW)
-    return rows.filter(**held) if held else rows.none()
+    mine, _ = grant_holders.find_all(node, [holder])
+    return Grant.objects.open().filter(mine, securable=node.id, effect=Effect.ALLOW)
 
 
 def direct_of(nodes: Sequence[Node], holders: Collection[Principal]) -> list[tuple[Principal, Grant]]:
@@ -268,9 +300,7 @@ def direct_of(nodes: Sequence[Node], holders: Collection[Principal]) -> list[tup
 def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None) -> None:
     if seen is None:
         return
-    mine = Q(pk__in=[])
-    for held in filter(None, (grant_holders.find(node, holder) for holder in holders)):
-        mine |= Q(**held)
+    mine, _ = grant_holders.find_all(node, holders)
     newer = Grant.objects.filter(mine, securable=node.id)
     if newer.filter(opened__gt=seen).exists() or newer.filter(closed__gt=seen).exists():
         raise Conflict(gettext("Someone changed these grants since you opened this page."))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
-from catalog.nodes import Node, nodes, number
+from catalog.nodes import Node, any_of, nodes, number
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
@@ -301,15 +301,18 @@ def catalog_kind(node: Node) -> str | None:
     return str((detail or {}).get("type", "relational"))
 
 
-def must_be_member(node: Node, holder: Principal) -> None:
-    """Raise Invalid for somebody who is no member of a realm that has members."""
+def must_be_member(node: Node, *holders: Principal) -> None:
+    """Raise Invalid for somebody who is no member of a realm that has members.  One query."""
     if dialects.get(node.kind).open_to_all:
         return
-    if not RealmMember.objects.open().filter(realm=node.realm_id, principal=holder).exists():
-        raise Invalid(
-            gettext("%(kind)s %(name)s is not a member of %(realm)s.")
-            % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": node.realm}
-        )
+    rows = RealmMember.objects.open().filter(any_of("principal_id", (holder.pk for holder in holders)))
+    members = set(rows.filter(realm=node.realm_id).values_list("principal", flat=True))
+    for holder in holders:
+        if holder.pk not in members:
+            raise Invalid(
+                gettext("%(kind)s %(name)s is not a member of %(realm)s.")
+                % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": node.realm}
+            )
 
 
 def _refuse_personal(role: Node) -> None:

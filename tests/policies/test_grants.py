@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts import people
@@ -177,3 +180,23 @@ def test_names_of_every_sort_can_be_granted_to(shop: Node) -> None:
 def test_no_principal_bears_a_name_that_cannot_be_told(db: None, name: str) -> None:
     with pytest.raises(people.BadName):
         people.ensure("user", name)
+
+
+@pytest.mark.parametrize("deed", ["given for the first time", "given until another day", "taken back"])
+def test_many_receivers_ask_the_database_no_more_than_few(shop: Node, deed: str) -> None:
+    def queries(*names: str) -> int:
+        for name in names:
+            admit(shop, a_person(name).name)
+        given = wish(*names)
+        again = replace(given, valid_until=timezone.now() + timedelta(days=9))
+        if deed != "given for the first time":
+            grants.add(given, by=acting("olivia"))
+        with CaptureQueriesContext(connection) as captured:
+            if deed == "taken back":
+                grants.remove(given.node, given.holders, given.privileges, by=acting("olivia"))
+            else:
+                grants.add(again, by=acting("olivia"))
+        return len(captured)
+
+    few, many = queries("few1", "few2"), queries(*(f"many{number}" for number in range(40)))
+    assert many <= few
