@@ -11,7 +11,7 @@ from django.db import migrations
 log = logging.getLogger(__name__)
 KIND, RECORDED = "record.sealed", "sealed"
 """The kind of event that tells of tables that bear seals, and where its data names them."""
-TOLD = f"SELECT jsonb_array_elements_text(data->'{RECORDED}') FROM policies_event WHERE kind = '{KIND}'"
+SEALED = f"SELECT jsonb_array_elements_text(data->'{RECORDED}') FROM policies_event WHERE kind = '{KIND}'"
 REFUSED = (
     "%s: no row was sealed, because the audit log says that they were before. Unless you migrated back, someone "
     "took the migration out of django_migrations: look at what `manage.py facts` and `manage.py verify_audit` say."
@@ -40,18 +40,18 @@ class SealOnce(migrations.RunPython):
         return self.__class__.__qualname__, (self.code, self.tables, self.form, self.reverse_code), {}
 
     def database_forwards(self, app_label: str, schema_editor: Any, *states: Any) -> None:
-        if sealed := told(schema_editor.connection).intersection(self.names):
+        if sealed := sealed_by_record(schema_editor.connection).intersection(self.names):
             log.error(REFUSED, ", ".join(sorted(sealed)))
         elif _has_record(schema_editor.connection):  # a new site has no rows yet
             super().database_forwards(app_label, schema_editor, *states)
 
 
-def told(connection: Any) -> set[str]:
+def sealed_by_record(connection: Any) -> set[str]:
     """The tables that bear seals by what the record says, each with the form of its seals."""
     if not _has_record(connection):
         return set()
     with connection.cursor() as cursor:
-        cursor.execute(TOLD)
+        cursor.execute(SEALED)
         return {name for (name,) in cursor.fetchall()}
 
 

@@ -13,7 +13,7 @@ from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
-from accounts.migrations._seal_once import RECORDED, SealOnce, told
+from accounts.migrations._seal_once import RECORDED, SealOnce, sealed_by_record
 from policies.authority import SYSTEM, of_system
 from policies.events import TABLES_SEALED
 from policies.models import Counter
@@ -40,7 +40,7 @@ def put_on_record() -> list[str]:
 def problem_ahead() -> str:
     """What is wrong with the record, where a migration that is due would seal rows by it; else empty."""
     due = {name for migration, _ in _plan() for name in _names(migration.operations)}
-    if not _has_begun() or due <= told(connection):
+    if not _has_begun() or due <= sealed_by_record(connection):
         return ""
     return verify(facts=False).broken or ""
 
@@ -59,7 +59,7 @@ def _untold() -> set[str]:
     loader = MigrationLoader(connection)
     applied = (loader.disk_migrations.get(key) for key in loader.applied_migrations)
     sealed = {name for migration in applied if migration for name in _names(migration.operations)}
-    return sealed - told(connection)
+    return sealed - sealed_by_record(connection)
 
 
 def _names(operations: Iterable[object]) -> set[str]:

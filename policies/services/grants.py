@@ -99,13 +99,9 @@ def add(
         raise Invalid(problem)
     with change(GRANT_ADDED, realm=realm_of(wish.node), by=by, reason=reason) as current:
         authority = authority or authority_to_grant(wish.node, by, now=now)
-        _check_holders(wish, seen)
+        _unchanged_since(wish.node, wish.holders, seen)
+        must_be_member(wish.node, *wish.holders)
         return _give(current, wish, gifts(wish, by, now=now), {}, authority)
-
-
-def _check_holders(wish: GrantRequest, seen: int | None) -> None:
-    _unchanged_since(wish.node, wish.holders, seen)
-    must_be_member(wish.node, *wish.holders)
 
 
 def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
@@ -123,7 +119,8 @@ def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen
             if problem := wish.problem(now):
                 raise Invalid(problem)
             authorities[wish.node.id] = authority_to_grant(wish.node, by, now=now)
-            _check_holders(wish, seen)
+            _unchanged_since(wish.node, wish.holders, seen)
+        must_be_member(first.node, *first.holders)
         given = gifts_of(wishes, by, now=now)
         return _give(current, first, given, authorities, authorities[first.node.id])
 

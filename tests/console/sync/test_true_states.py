@@ -254,6 +254,13 @@ def test_a_right_that_cannot_be_given_stands_alone(shop: Backend, source: Source
     assert "Try all again" not in marek.get(f"/sync/{shop.pk}").content.decode()
 
 
+def stick(source: Source) -> None:
+    """Ana's right on the ledger is stuck: the account may not give it."""
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+
+
 def ways_out(client: Client, finding: int) -> str:
     return client.get(f"/sync/findings/{finding}/stuck").content.decode()
 
@@ -261,9 +268,7 @@ def ways_out(client: Client, finding: int) -> str:
 def test_what_is_stuck_names_itself_its_cause_and_three_ways_out(
     shop: Backend, source: Source, signed_in: Enter
 ) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     stuck, marek = BackendFinding.objects.get(kind="missing").pk, signed_in("marek")
     page = ways_out(marek, stuck)
     assert "ana may read sales.ledger: missing in the backend" in plain(page)
@@ -280,9 +285,7 @@ def test_what_is_stuck_names_itself_its_cause_and_three_ways_out(
 def test_what_is_tried_again_is_followed_until_it_has_settled(
     shop: Backend, source: Source, signed_in: Enter
 ) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     stuck, marek = BackendFinding.objects.get(kind="missing").pk, signed_in("marek")
     assert FOLLOWS not in marek.get(f"/sync/{shop.pk}").content.decode()  # nothing is on its way there
     source.run("GRANT tomas TO keeper")
@@ -306,9 +309,7 @@ FOLLOWS = '<div id="standing" hx-get'
 def test_dropping_what_is_stuck_leaves_nothing_that_differs(
     shop: Backend, source: Source, signed_in: Enter
 ) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     stuck, olivia = BackendFinding.objects.get(kind="missing").pk, signed_in("olivia")
     [address] = re.findall(r'href="(/objects/\d+/revoke[^"]*)"', ways_out(olivia, stuck))
     assert olivia.post(unescape(address), {"reason": "not needed"}).status_code == 302
@@ -321,9 +322,7 @@ def test_dropping_what_is_stuck_leaves_nothing_that_differs(
 def test_what_is_left_as_it_was_is_not_tried_until_its_date(
     shop: Backend, source: Source, signed_in: Enter
 ) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     people.make_account("marek")
     stuck, marek = BackendFinding.objects.get(kind="missing"), signed_in("marek")
     address = f"/sync/findings/{stuck.pk}/leave"
@@ -354,9 +353,7 @@ def test_what_is_left_as_it_was_is_not_tried_until_its_date(
 def test_leaving_what_was_taken_away_says_who_keeps_it_before_it_is_saved(
     shop: Backend, source: Source, signed_in: Enter
 ) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     BackendFinding.objects.filter(kind="missing").update(kind="extra")
     people.make_account("marek")
     stuck, marek = BackendFinding.objects.get(kind="extra").pk, signed_in("marek")
@@ -367,9 +364,7 @@ def test_leaving_what_was_taken_away_says_who_keeps_it_before_it_is_saved(
 
 
 def test_trying_again_what_is_left_ends_that(shop: Backend, source: Source, signed_in: Enter) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     stuck = BackendFinding.objects.get(kind="missing")
     operations.leave(stuck.pk, timezone.now() + timedelta(days=9), by=acting("marek"), reason="later")
     source.run("GRANT tomas TO keeper")
@@ -416,9 +411,7 @@ def test_who_answers_is_told_of_what_is_stuck_and_no_longer_when_it_is_dropped(
     shop: Backend, source: Source
 ) -> None:
     people.make_account("marek")
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     notices = Notice.objects.filter(kind="sync.parked")
     assert notices.filter(done__isnull=True).exists()
     take("ana", "ledger")
@@ -428,9 +421,7 @@ def test_who_answers_is_told_of_what_is_stuck_and_no_longer_when_it_is_dropped(
 
 
 def test_a_plain_member_learns_nothing_of_others(shop: Backend, source: Source, signed_in: Enter) -> None:
-    barred(source)
-    give("ana", "ledger")
-    delivered(STUCK_AFTER)
+    stick(source)
     carl = signed_in("carl")
     for address in ("/", "/sync", f"/sync/{shop.pk}", f"/objects/{the('catalog', 'shop').id}"):
         shown = carl.get(address).content.decode()
